@@ -60,7 +60,7 @@ class Soak:
     def ranks(self, out):
         found = self.cluster.processes_of(f"--out\0{out}")
         return [pid for pid in found if pathlib.Path(f"/proc/{pid}/comm").exists()
-                and pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "rulemill"]
+                and pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == BINARY.name]
 
     def disturb(self, job, out):
         """Returns whether there was something to disturb."""
