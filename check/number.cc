@@ -20,9 +20,34 @@ constexpr std::array<Residue, 3> primes = {1152921504606719759, 5764607523033598
 constexpr std::size_t last_prime = primes.size() - 1;
 constexpr Residue exp_base = 4;  // of order primes[i + 1] modulo primes[i]
 
-Residue multiply_mod(Residue a, Residue b, std::size_t i) {
-  return static_cast<Residue>(static_cast<unsigned __int128>(a) * b % primes[i]);
+/// A prime as 2^bits less a gap.
+struct PrimeForm {
+  unsigned bits;
+  Residue gap;
+};
+constexpr PrimeForm form_of(Residue prime) {
+  const auto bits = static_cast<unsigned>(std::bit_width(prime));
+  return {bits, (Residue{1} << bits) - prime};
 }
+
+/// The product of two residues. As 2^bits = gap modulo the prime, product = (product >> bits) · gap + (product mod
+/// 2^bits): first below 2^(bits + 17) + 2^bits, then below 2^35 + 2^bits, which is less than twice the prime.
+template <std::size_t i>
+Residue multiply_mod(Residue a, Residue b) {
+  constexpr PrimeForm form = form_of(primes[i]);
+  static_assert(form.gap < 1 << 17);
+  constexpr Residue low_bits = (Residue{1} << form.bits) - 1;
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  const auto less = (product >> form.bits) * form.gap + (static_cast<Residue>(product) & low_bits);
+  const Residue least = static_cast<Residue>(less >> form.bits) * form.gap + (static_cast<Residue>(less) & low_bits);
+  return least >= primes[i] ? least - primes[i] : least;
+}
+Residue multiply_mod(Residue a, Residue b, std::size_t i) {
+  static_assert(primes.size() == 3);
+  return i == 0 ? multiply_mod<0>(a, b) : i == 1 ? multiply_mod<1>(a, b) : multiply_mod<2>(a, b);
+}
+
+Residue add_mod(Residue a, Residue b, std::size_t i) { return a >= primes[i] - b ? a - (primes[i] - b) : a + b; }
 
 Residue power_mod(Residue base, Residue exponent, std::size_t i) {
   Residue result = 1;
@@ -173,8 +198,9 @@ Number with_assumed_laws(const Function& f, std::uint32_t number, std::vector<Nu
 
 Number random_number(std::uint64_t bits) {
   constexpr int digits = 40;
+  static const Number unit = reciprocal(from_integer(std::int64_t{1} << digits));
   const auto n = static_cast<std::int64_t>(bits >> (62 - digits)) - (std::int64_t{1} << (digits + 1));
-  return multiply(from_integer(n), reciprocal(from_integer(std::int64_t{1} << digits)));
+  return multiply(from_integer(n), unit);
 }
 Number multiply(const Number& a, const Number& b) {
   Number result =
@@ -183,8 +209,7 @@ Number multiply(const Number& a, const Number& b) {
   return result;
 }
 Number add(const Number& a, const Number& b) {
-  Number result =
-      make_number(a.real + b.real, [&](std::size_t i) { return (a.residue[i] + b.residue[i]) % primes[i]; });
+  Number result = make_number(a.real + b.real, [&](std::size_t i) { return add_mod(a.residue[i], b.residue[i], i); });
   result.has_roots = a.has_roots || b.has_roots;
   return result;
 }
@@ -196,11 +221,12 @@ Number negate(const Number& a) {
 Number from_integer(std::int64_t n) {
   const Residue size = n < 0 ? Residue{0} - static_cast<Residue>(n) : static_cast<Residue>(n);
   return make_number(static_cast<long double>(n), [&](std::size_t i) {
-    const Residue residue = size % primes[i];
+    const Residue residue = size < primes[i] ? size : size % primes[i];
     return n < 0 && residue != 0 ? primes[i] - residue : residue;
   });
 }
 Number reciprocal(const Number& a) {
+  if (a.residue == one.residue && a.real == 1) return a;
   Number result =
       make_number(a == zero ? 0 : 1 / a.real, [&](std::size_t i) { return power_mod(a.residue[i], primes[i] - 2, i); });
   result.has_roots = a.has_roots;

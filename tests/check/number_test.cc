@@ -14,6 +14,26 @@ TEST_CASE("a reciprocal is exact, and that of 0 is 0") {
   CHECK(add(a, negate(a)) == from_integer(0));
 }
 
+using Wide = unsigned __int128;
+
+TEST_CASE("residues of sums and products are remainders, also of the largest residues") {
+  const Number largest = from_integer(-1);
+  std::vector<Number> numbers = {from_integer(0), from_integer(1), from_integer(INT64_MAX), largest,
+                                 add(largest, largest)};
+  for (std::uint64_t bits = 0x9e3779b97f4a7c15ULL; numbers.size() < 200; bits *= 0xbf58476d1ce4e5b9ULL)
+    numbers.push_back(random_number(bits));
+  for (const Number& a : numbers) {
+    for (const Number& b : numbers) {
+      const Number sum = add(a, b), product = multiply(a, b);
+      for (std::size_t i = 0; i < a.residue.size(); ++i) {
+        const Wide prime = Wide{1} + largest.residue[i];
+        REQUIRE(sum.residue[i] == static_cast<std::uint64_t>((Wide{a.residue[i]} + b.residue[i]) % prime));
+        REQUIRE(product.residue[i] == static_cast<std::uint64_t>(Wide{a.residue[i]} * b.residue[i] % prime));
+      }
+    }
+  }
+}
+
 TEST_CASE("numbers whose reals are too close are not compared") {
   CHECK(is_less(from_integer(-1), from_integer(0)));
   CHECK_FALSE(is_less(from_integer(2), from_integer(2)));
