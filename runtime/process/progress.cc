@@ -68,6 +68,7 @@ void Progress::update(bool last) {
   }
   const std::lock_guard lock(mutex_);
   const std::uint64_t done = done_.load(std::memory_order_relaxed);
+  if (last && mode_ == ProgressMode::Plain && done == printed_done_) return;
   std::string line = label_ + "  " + format_count(done);
   if (total_ > 0) {
     line += " of " + format_count(total_) + " (" + std::to_string(100 * done / total_) + "%)";
@@ -81,6 +82,7 @@ void Progress::update(bool last) {
   std::fprintf(out_, "%s%s%s", rewrite ? "\r\033[K" : "", line.c_str(), rewrite && !last ? "" : "\n");
   std::fflush(out_);
   printed_ = true;
+  printed_done_ = done;
 }
 
 }  // namespace rulemill::runtime

@@ -46,9 +46,10 @@ class Progress {
   Stopwatch watch_;
   std::atomic<double> next_print_{0};  // in seconds since the start
   std::atomic<double> next_event_{0};
-  std::mutex mutex_;  // guards note_ and the line
+  std::mutex mutex_;  // guards the members below, and the line
   std::string note_;
   bool printed_ = false;
+  std::uint64_t printed_done_ = 0;
 };
 
 }  // namespace rulemill::runtime
