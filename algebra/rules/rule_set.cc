@@ -101,10 +101,14 @@ class RuleWriter {
 
 }  // namespace
 
-std::string checksum_field(std::string_view bytes) {
+std::string checksum_field(const runtime::Hash128& of_bytes) {
   proto::RuleSet tail;
-  tail.set_checksum(runtime::to_hex(runtime::hash128(runtime::bytes_of(bytes))));
+  tail.set_checksum(runtime::to_hex(of_bytes));
   return tail.SerializeAsString();
+}
+
+std::string checksum_field(std::string_view bytes) {
+  return checksum_field(runtime::hash128(runtime::bytes_of(bytes)));
 }
 
 bool has_valid_checksum(std::string_view file) {

@@ -1,4 +1,4 @@
-// Format constants shared by the writer and the reader of the rule database, besides rule_set.proto.
+// Format constants shared by the writer and the readers of the rule database, besides rule_set.proto.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "rule_set.pb.h"
+#include "runtime/text/hash.h"
 
 namespace rulemill::algebra {
 
@@ -14,8 +15,11 @@ inline constexpr std::uint32_t rule_set_schema_version = 1;
 
 /// The serialized checksum field of these bytes, which ends a database file.
 std::string checksum_field(std::string_view bytes);
+std::string checksum_field(const runtime::Hash128& of_bytes);
 
 /// Returns whether the bytes of a database file end with their checksum.
 bool has_valid_checksum(std::string_view file);
+/// The size of that field: a tag, a length, and 32 digits.
+inline constexpr std::size_t checksum_bytes = 35;
 
 }  // namespace rulemill::algebra

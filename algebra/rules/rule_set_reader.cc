@@ -1,4 +1,6 @@
 // Parses the rule database. Everything in the file is checked before use.
+#include "algebra/rules/rule_set_reader.h"
+
 #include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
 
@@ -6,8 +8,6 @@
 #include <limits>
 
 #include "algebra/language/poly_parser.h"
-#include "algebra/rules/rule_set.h"
-#include "algebra/rules/rule_set_format.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
 #include "runtime/files/atomic_file.h"
@@ -204,27 +204,37 @@ class RuleReader {
   std::vector<NodeId> nodes_;
 };
 
-/// Parses the message and verifies schema version and checksum.
-proto::RuleSet parse_whole(std::string_view bytes, const std::string& origin) {
-  const google::protobuf::LogSilencer quiet;  // this function reports errors itself
-  proto::RuleSet from;
-  const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-  if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || from.schema_version() == 0)
-    throw InputError(origin, "is not a rule database, or is cut short");
+}  // namespace
+
+void fail_not_a_database(const std::string& origin) {
+  throw InputError(origin, "is not a rule database, or is cut short");
+}
+
+void check_schema_version(const proto::RuleSet& from, const std::string& origin) {
+  if (from.schema_version() == 0) fail_not_a_database(origin);
   if (from.schema_version() != rule_set_schema_version)
     throw InputError(origin,
                      fmt::format("has schema version {}, expected {}", from.schema_version(), rule_set_schema_version));
-  if (!has_valid_checksum(bytes))
-    throw InputError(origin, "its checksum does not match its content: the file is cut short or damaged");
-  return from;
 }
 
-Provenance read_provenance(const proto::Provenance& from) {
+void fail_checksum(const std::string& origin) {
+  throw InputError(origin, "its checksum does not match its content: the file is cut short or damaged");
+}
+
+Provenance read_provenance(const proto::Provenance& from, const std::string& origin, const Library& library) {
   Provenance result;
   result.profile_name = from.profile_name();
   result.profile_digest = from.profile_digest();
   for (const proto::OperatorDigest& each : from.operators()) {
     result.operator_digests.emplace_back(each.name(), each.digest());
+    if (!library.has_operator(each.name()))
+      throw InputError(origin, "its rules use operator '" + each.name() +
+                                   "', which the definitions do not have; give the folder that defines it with "
+                                   "--definitions");
+    if (const std::string now = library.digest(each.name()); now != each.digest())
+      throw InputError(origin, "operator '" + each.name() +
+                                   "' is defined otherwise than when the rules were proved: digest " + now +
+                                   ", expected " + each.digest());
   }
   result.seeds.assign(from.seeds().begin(), from.seeds().end());
   result.build = from.build();
@@ -233,37 +243,37 @@ Provenance read_provenance(const proto::Provenance& from) {
   return result;
 }
 
-/// Rejects a changed operator definition: it can invalidate the proofs.
-void check_definitions(const Provenance& provenance, const std::string& origin, const Library& library) {
-  for (const auto& [name, digest] : provenance.operator_digests) {
-    if (!library.has_operator(name))
-      throw InputError(origin, "its rules use operator '" + name +
-                                   "', which the definitions do not have; give the folder that defines it with "
-                                   "--definitions");
-    if (const std::string now = library.digest(name); now != digest)
-      throw InputError(origin, "operator '" + name + "' is defined otherwise than when the rules were proved: digest " +
-                                   now + ", expected " + digest);
-  }
+std::string place_of_rule(const std::string& origin, std::size_t index, const proto::Rule& rule) {
+  return origin + ": rule " + std::to_string(index + 1) + " (" + rule.id() + ")";
 }
 
-}  // namespace
+RuleRecord read_rule(const proto::Rule& from, const std::string& place, const std::vector<std::string>& digested,
+                     Library& library, TermBank& bank, Symbols& symbols) {
+  RuleRecord record = RuleReader(from, place, library, bank, symbols).read();
+  require_types(record.rule, bank, symbols, place);
+  for (const NodeId node : nodes_of(record.rule, bank)) {
+    const std::string& name = library.instance(bank.node(node).instance).operator_name;
+    if (std::ranges::find(digested, name) == digested.end())
+      throw InputError(place, "uses operator '" + name + "', whose digest the database does not give");
+  }
+  return record;
+}
 
 RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Library& library, TermBank& bank,
                        Symbols& symbols) {
-  const proto::RuleSet from = parse_whole(bytes, origin);
+  const google::protobuf::LogSilencer quiet;  // this function reports errors itself
+  proto::RuleSet from;
+  const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) fail_not_a_database(origin);
+  check_schema_version(from, origin);
+  if (!has_valid_checksum(bytes)) fail_checksum(origin);
   RuleSet result;
-  result.provenance = read_provenance(from.provenance());
-  check_definitions(result.provenance, origin, library);
+  result.provenance = read_provenance(from.provenance(), origin, library);
+  std::vector<std::string> digested;
+  for (const auto& [name, digest] : result.provenance.operator_digests) digested.push_back(name);
   for (int i = 0; i < from.rules_size(); ++i) {
-    const std::string place = origin + ": rule " + std::to_string(i + 1) + " (" + from.rules(i).id() + ")";
-    result.rules.push_back(RuleReader(from.rules(i), place, library, bank, symbols).read());
-    require_types(result.rules.back().rule, bank, symbols, place);
-    for (const NodeId node : nodes_of(result.rules.back().rule, bank)) {
-      const std::string& name = library.instance(bank.node(node).instance).operator_name;
-      const auto is_named = [&](const auto& each) { return each.first == name; };
-      if (std::ranges::none_of(result.provenance.operator_digests, is_named))
-        throw InputError(place, "uses operator '" + name + "', whose digest the database does not give");
-    }
+    const std::string place = place_of_rule(origin, static_cast<std::size_t>(i), from.rules(i));
+    result.rules.push_back(read_rule(from.rules(i), place, digested, library, bank, symbols));
   }
   for (const proto::Count& count : from.funnel()) result.funnel.emplace_back(count.name(), count.value());
   return result;

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "runtime/files/destination.h"
+#include "runtime/process/input_file.h"
 #include "runtime/process/descriptor.h"
 #include "runtime/process/interrupt.h"
 
@@ -104,25 +105,16 @@ void write_file(const std::filesystem::path& path, std::span<const ByteView> chu
 void write_file(const std::filesystem::path& path, std::string_view text) { write_file(path, bytes_of(text)); }
 
 std::string read_file(const std::filesystem::path& path) {
-  // Without O_NONBLOCK, opening a pipe waits for a writer.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
-  if (!file.is_valid() || ::fstat(file.get(), &status) != 0) {
-    throw IoError(path.string(), "cannot be read: " + error_text(errno));
-  }
-  if (S_ISDIR(status.st_mode)) throw IoError(path.string(), "cannot be read: " + error_text(EISDIR));
-  if (!S_ISREG(status.st_mode)) throw IoError(path.string(), "cannot be read: it is not a regular file");
+  const InputFile file(path);
   // One byte more than the file's size, so that the read that meets the end does not resize the buffer.
-  std::string text(static_cast<std::size_t>(status.st_size) + 1, '\0');
+  std::string text(file.size() + 1, '\0');
   for (std::size_t used = 0;;) {
-    if (used == text.size()) text.resize(2 * used);
-    const ssize_t got = ::read(file.get(), text.data() + used, text.size() - used);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw IoError(path.string(), "cannot be read: " + error_text(errno));
-    used += static_cast<std::size_t>(got);
-    if (got > 0) continue;
-    text.resize(used);
-    return text;
+    used += file.read(used, std::span(text).subspan(used));
+    if (used < text.size()) {
+      text.resize(used);
+      return text;
+    }
+    text.resize(2 * used);
   }
 }
 
