@@ -4,8 +4,7 @@
 #include "algebra/terms/rule_text.h"
 #include "cli/run/audit_report.h"
 #include "cli/run/proof_options.h"
-#include "prove/certificate/check.h"
-#include "prove/certificate/cvc5.h"
+#include "prove/core/database_check.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -43,36 +42,58 @@ void report(Context& context, const prove::CheckReport& report, const prove::Che
   context.print(text);
 }
 
+/// Fewer rules are checked in this process, without limits of time and memory: starting another takes as long.
+constexpr std::size_t min_rules_for_processes = 32;
+
 struct CheckCommandOptions {
   bool cvc5 = false, cross_check = false, core_minimality = false;
   ProofOptions proofs;
 };
 
-void replay(Context& context, const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-            algebra::Symbols& symbols, const CheckCommandOptions& given) {
+/// Prints the result. Throws Error on every rank if a certificate is invalid, or if a rule cannot be read. Collective.
+void require_valid(Context& context, const prove::DatabaseCheck& result, const prove::CheckOptions& options) {
+  runtime::on_first_rank(context.world, [&] {
+    if (const auto* malformed = std::get_if<prove::MalformedRecord>(&result))
+      throw runtime::InputError("", malformed->what);
+    const auto& checked = std::get<prove::CheckReport>(result);
+    report(context, checked, options);
+    if (checked.findings.empty()) return;
+    throw runtime::Error(rules_file(context.options).string(),
+                         fmt::format("{} certificates are invalid", checked.findings.size()));
+  });
+}
+
+/// Checks the certificates. Returns the database's provenance on the first rank. Collective.
+algebra::Provenance check_certificates(Context& context, algebra::Library& library, prove::WorkerProcessOptions workers,
+                                       bool with_cvc5) {
+  std::optional<algebra::RuleSetFile> rules;
   prove::CheckOptions options;
-  if (given.cvc5) {
+  runtime::on_first_rank(context.world, [&] {
+    rules.emplace(rules_file(context.options), library);
+    if (rules->size() < min_rules_for_processes) workers.command.clear();
+    if (!with_cvc5) return;
     options.cvc5 = prove::find_cvc5();
     if (options.cvc5.empty()) throw runtime::UsageError("--cvc5", "cvc5 is not on PATH");
-  }
-  const prove::CheckReport result = prove::check(rules, library, bank, symbols, options);
-  report(context, result, options);
-  if (result.findings.empty()) return;
-  throw runtime::Error(rules_file(context.options).string(),
-                       fmt::format("{} certificates are invalid", result.findings.size()));
+  });
+  prove::TaskScheduler scheduler(context.world, library, workers, "check");
+  prove::DatabaseCheck result;
+  scheduler.run_collective(
+      [&] { result = prove::check_database(*rules, library, scheduler, options, context.progress); });
+  require_valid(context, result, options);
+  return rules ? rules->provenance() : algebra::Provenance();
 }
 
 void check(Context& context, const CheckCommandOptions& given) {
   algebra::Library library = load_library(context.options);
+  prove::WorkerProcessOptions workers = worker_options(context.options, given.proofs);
+  const algebra::Provenance provenance = check_certificates(context, library, workers, given.cvc5);
+  if (!given.core_minimality && !given.cross_check) return;
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   algebra::RuleSet rules;
-  runtime::on_first_rank(context.world, [&] {
-    rules = algebra::load_rule_set(rules_file(context.options), library, bank, symbols);
-    replay(context, rules, library, bank, symbols, given);
-  });
-  prove::WorkerProcessOptions workers = worker_options(context.options, given.proofs);
-  if (!rules.provenance.seeds.empty()) workers.worker.prover.seed = rules.provenance.seeds[0];
+  runtime::on_first_rank(context.world,
+                         [&] { rules = algebra::load_rule_set(rules_file(context.options), library, bank, symbols); });
+  if (!provenance.seeds.empty()) workers.worker.prover.seed = provenance.seeds[0];
   if (given.core_minimality) {
     prove::TaskScheduler scheduler(context.world, library, workers);
     prove::MinimalityReport result;

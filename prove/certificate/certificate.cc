@@ -8,6 +8,7 @@
 #include "check/evaluate.h"
 #include "check/proof_text.h"
 #include "prove/certificate/rule_instance_text.h"
+#include "prove/certificate/term_scope.h"
 #include "prove/elaboration/elaborate.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
@@ -35,6 +36,14 @@ std::string statement_of(const Rule& rule, const algebra::TermBank& bank, const 
   statement.id = "statement";
   statement.tier = algebra::Tier::None;
   return algebra::to_string(statement, bank, symbols);
+}
+
+bool is_statement_of(const std::string& statement, const Rule& rule, algebra::Library& library, algebra::TermBank& bank,
+                     algebra::Symbols& symbols) {
+  const std::vector<Rule> stated = algebra::parse_rules(statement, "statement", library, bank, symbols);
+  return stated.size() == 1 && stated[0].variables == rule.variables && stated[0].shapes == rule.shapes &&
+         stated[0].source == rule.source && stated[0].target == rule.target && stated[0].condition == rule.condition &&
+         stated[0].packs == rule.packs;
 }
 
 std::string to_string(const CertificateText& certificate) {
@@ -241,13 +250,20 @@ std::string reason_without_proof(const std::string& certificate) {
   return colon == std::string_view::npos ? "" : std::string(line.substr(colon + 2));
 }
 
-PremiseRules::PremiseRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-                           algebra::Symbols& symbols)
-    : library_(library), bank_(bank), symbols_(symbols) {
+FindRule find_definition_rule(const algebra::RuleSet& rules) {
+  std::map<std::string, const Rule*> by_name;
   for (const algebra::RuleRecord& record : rules.rules) {
-    if (record.certificate.kind == Certificate::Kind::Definitions) rules_.emplace(record.rule.id, &record.rule);
+    if (record.certificate.kind == Certificate::Kind::Definitions) by_name.emplace(record.rule.id, &record.rule);
   }
+  return [by_name = std::move(by_name)](const std::string& name) {
+    const auto found = by_name.find(name);
+    return found == by_name.end() ? std::nullopt : std::optional(*found->second);
+  };
 }
+
+PremiseRules::PremiseRules(FindRule find, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+                           Texts texts)
+    : find_(std::move(find)), library_(library), bank_(bank), symbols_(symbols), texts_(texts) {}
 
 std::map<std::string, std::string> PremiseRules::statements_for(const std::vector<std::string>& rule_instances) {
   std::map<std::string, std::string> result;
@@ -259,24 +275,28 @@ std::map<std::string, std::string> PremiseRules::statements_for(const std::vecto
 }
 
 std::optional<std::string> PremiseRules::statement(const std::string& name) {
-  const auto [known, is_new] = statements_.try_emplace(name);
-  if (!is_new) return known->second;
-  const std::size_t at = std::min(name.find('@'), name.size());
-  const auto rule = rules_.find(name.substr(0, at));
-  if (rule == rules_.end()) return std::nullopt;
-  if (at == name.size()) {
-    known->second = statement_of(*rule->second, bank_, symbols_);
-  } else if (const auto specialization = algebra::specialize_by_name(*rule->second, std::string_view(name).substr(at),
-                                                                     library_, bank_, symbols_)) {
-    known->second = statement_of(*specialization, bank_, symbols_);
+  if (const auto known = statements_.find(name); known != statements_.end()) return known->second;
+  const TermScope scope(bank_, symbols_);
+  std::optional<std::string> text;
+  if (const std::optional<Rule> found = rule(name)) {
+    text = statement_of(*found, bank_, symbols_);
+    if (texts_ == Texts::Verified && !is_statement_of(*text, *found, library_, bank_, symbols_))
+      throw runtime::Error("instance", "the text of " + name + " states another rule");
   }
-  return known->second;
+  return statements_.emplace(name, text).first->second;
+}
+
+std::optional<Rule> PremiseRules::rule(const std::string& name) {
+  const std::size_t at = std::min(name.find('@'), name.size());
+  const std::optional<Rule> general = find_(name.substr(0, at));
+  if (!general || at == name.size()) return general;
+  return algebra::specialize_by_name(*general, std::string_view(name).substr(at), library_, bank_, symbols_);
 }
 
 std::vector<UncertifiedRule> certify_with(
     algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
     const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
-  PremiseRules premises(rules, library, bank, symbols);
+  PremiseRules premises(find_definition_rule(rules), library, bank, symbols);
   std::vector<std::string> requests;
   std::vector<Certificate*> certificates;
   for (algebra::RuleRecord& record : rules.rules) {

@@ -37,6 +37,10 @@ CertificateText parse_certificate(std::string_view text, const std::string& orig
 /// Returns the statement of a typed rule: its text without name and tier.
 std::string statement_of(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols);
 
+/// Returns whether a text is that of one rule, which equals the given one in all but name and tier.
+bool is_statement_of(const std::string& statement, const algebra::Rule& rule, algebra::Library& library,
+                     algebra::TermBank& bank, algebra::Symbols& symbols);
+
 /// Returns a rule's certificate with an empty proof.
 CertificateText make_certificate_without_proof(algebra::Certificate::Kind kind, std::string statement,
                                                const algebra::Rule& rule, const algebra::TermBank& bank);
@@ -67,24 +71,34 @@ DerivationObligations check_derivation_certificate(const CertificateText& certif
                                                    const std::map<std::string, std::string>& premises,
                                                    algebra::Library& library);
 
+/// Returns the rule of this name that is proved from the definitions, in the bank of a PremiseRules.
+using FindRule = std::function<std::optional<algebra::Rule>(const std::string& name)>;
+/// Of rules that stay in memory.
+FindRule find_definition_rule(const algebra::RuleSet& rules);
+
 /// The statements of the rules that derivations may use: those proved from the definitions, by name, and their
 /// specializations, as in "r5@d=2,stride=1" (algebra/rules/specialization.h).
 class PremiseRules {
  public:
-  PremiseRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-               algebra::Symbols& symbols);
+  /// Whether a statement must give its rule again when it is parsed.
+  enum class Texts : std::uint8_t { Trusted, Verified };
+  PremiseRules(FindRule find, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+               Texts texts = Texts::Trusted);
 
-  /// Returns the statements of the instantiated rules that exist, by name.
+  /// Returns the statements of the instantiated rules that exist, by name. Throws Error for malformed names, and for a
+  /// rule whose text states another one.
   std::map<std::string, std::string> statements_for(const std::vector<std::string>& rule_instances);
 
  private:
   std::optional<std::string> statement(const std::string& name);
+  std::optional<algebra::Rule> rule(const std::string& name);
 
-  std::map<std::string, const algebra::Rule*> rules_;
+  FindRule find_;
   std::map<std::string, std::optional<std::string>> statements_;
   algebra::Library& library_;
   algebra::TermBank& bank_;
   algebra::Symbols& symbols_;
+  Texts texts_;
 };
 
 /// The input of make_certificate: a statement, and for a derived rule its rule instances and their rules' statements.

@@ -14,9 +14,10 @@ constexpr std::size_t look_ups_at_a_time = 64;
 
 /// Returns how many items share a message. A proof has a time limit of its own.
 std::size_t max_items(TaskKind kind) {
-  constexpr std::size_t certificates = 8, derivations = 32;
-  if (is_proof(kind)) return 1;
-  return kind == TaskKind::Certify ? certificates : derivations;
+  constexpr std::size_t certificates = 8, checks = 16, derivations = 32;
+  if (is_proof(kind) || kind == TaskKind::CheckAlone) return 1;
+  if (kind == TaskKind::Certify) return certificates;
+  return kind == TaskKind::Check ? checks : derivations;
 }
 
 }  // namespace

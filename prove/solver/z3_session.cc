@@ -8,10 +8,11 @@ struct Z3Session::Impl {
   z3::context context;
 };
 
-Z3Session::Z3Session() : impl_(std::make_unique<Impl>()) {}
+Z3Session::Z3Session() = default;
 Z3Session::~Z3Session() = default;
 
 std::string Z3Session::answer(const std::string& script) {
+  if (!impl_) impl_ = std::make_unique<Impl>();
   z3::context& context = impl_->context;
   try {
     z3::solver solver(context, z3::solver::simple());

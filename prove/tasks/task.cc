@@ -31,6 +31,9 @@ const char* task_name(TaskKind kind) {
       return "proofs";
     case TaskKind::Certify:
       return "certificates";
+    case TaskKind::Check:
+    case TaskKind::CheckAlone:
+      return "checks";
     case TaskKind::Derive:
     case TaskKind::IsRuleImplied:
     case TaskKind::Explain:

@@ -26,6 +26,8 @@ enum class TaskKind : std::uint8_t {
   DeriveLargeFromEarlier,  // as DeriveFromEarlier, of large rules (must_deactivate), not extended
   ExplainExtended,         // as Explain, extended
   Compose,                 // composition requests → derivations without derived rules; empty if there is none
+  Check,                   // check requests of a database's rules → their checks (certificate/record_check.h)
+  CheckAlone,              // as Check, one rule per task
 };
 
 /// Returns what tasks of a kind produce, for progress messages.

@@ -4,6 +4,7 @@
 
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/derivation_composer.h"
+#include "prove/certificate/record_check.h"
 #include "prove/tasks/definition_proof.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -132,6 +133,9 @@ std::string Worker::answer(const Task& task, const std::string& item) {
       return make_certificate(item, library_, options_.prover);
     case TaskKind::Compose:
       return compose_derivation(item, library_);
+    case TaskKind::Check:
+    case TaskKind::CheckAlone:
+      return check_stored_record(item, library_, z3_);
   }
   RM_CHECK(false, "a known kind of task");
   return {};

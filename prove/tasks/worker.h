@@ -2,6 +2,7 @@
 #pragma once
 
 #include "prove/prover/prover.h"
+#include "prove/solver/z3_session.h"
 #include "prove/tasks/derivation_context.h"
 #include "prove/tasks/task.h"
 
@@ -32,6 +33,7 @@ class Worker {
   algebra::Library& library_;
   WorkerOptions options_;
   DerivationContext context_;
+  Z3Session z3_;               // of checks
   std::vector<bool> enabled_;  // by known rule
   TaskStatistics statistics_;  // of the current task
 };

@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 """`rulemill check` on databases that were tampered with: each is reported in one line, none passes."""
 
+import contextlib
+import os
+import shutil
+import signal
+import threading
 import unittest
 
 import database_form as form
-from binary import ROOT, Case, rulemill
+from binary import BINARY, ROOT, Case, QuickstartCase, needs_mpi, rulemill
+from faults import has_word, processes_below
 
 RULES = """
 rule twice(x:2) relu(relu(x)) => relu(x)
@@ -125,6 +131,128 @@ class Tampered(Case):
         middle = len(whole) // 2
         self.path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:])
         self.assert_fails(self.check(), 3, "checksum does not match")
+
+
+@contextlib.contextmanager
+def on_cores(count):
+    """Programs that are started use so many cores, and so many worker processes per rank."""
+    all_cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(all_cores)[:count])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_cores)
+
+
+class WithWorkers(QuickstartCase):
+    """A database that is large enough to be checked by worker processes."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "rules.rmdb"
+        shutil.copy(self.rules / "rules.rmdb", self.path)
+
+    def report(self, *options, code, **settings):
+        """The JSON report without times."""
+        report = self.json("check", self.path, *options, code=code, **settings)
+        return {key: value for key, value in report.items() if not key.startswith("seconds")}
+
+    def edit_rules(self, change, numbers):
+        """Changes the rules of these numbers; returns their names."""
+        database = form.DatabaseFile(self.path)
+        rules = [part for part in database.parts if part[0] == form.RULE]
+        self.assertGreaterEqual(len(rules), 32)
+        names = []
+        for number in numbers:
+            inner = form.fields(rules[number][1])
+            names.append(form.value_of(inner, 1).decode())
+            change(inner)
+            rules[number][1] = form.message(inner)
+        database.save(self.path)
+        return names
+
+    def swap_sides_of(self, numbers):
+        def change(parts):
+            for part in parts:
+                part[0] = {form.SOURCE: form.TARGET, form.TARGET: form.SOURCE}.get(part[0], part[0])
+        return self.edit_rules(change, numbers)
+
+    def test_the_report_is_the_same_on_any_number_of_workers(self):
+        valid = self.report(code=0)
+        self.assertEqual(valid["findings"], [])
+        self.assertGreater(valid["derived"], 0)
+        names = self.swap_sides_of([1, 2, 30])
+        with on_cores(1):
+            expected = self.report(code=1)
+        self.assertEqual([finding["rule"] for finding in expected["findings"]], names)
+        self.assertIn("its certificate states another rule", {finding["reason"] for finding in expected["findings"]})
+        self.assertEqual(self.report(code=1), expected)
+
+    @needs_mpi
+    def test_the_report_is_the_same_on_two_ranks(self):
+        self.swap_sides_of([0, 31])
+        self.assertEqual(self.report(code=1, ranks=2), self.report(code=1))
+
+    def test_a_rule_that_cannot_be_read_is_an_input_error(self):
+        def change(parts):
+            form.set_value(parts, 2, 77)
+        [name] = self.edit_rules(change, [20])
+        message = f"{self.path}: rule 21 ({name}): tier"
+        for cores in 1, 2:
+            with on_cores(cores):
+                self.assert_fails(rulemill("check", self.path), 3, message, "has the unknown value 77")
+
+    @needs_mpi
+    def test_a_rule_that_cannot_be_read_ends_all_ranks(self):
+        self.edit_rules(lambda parts: form.set_value(parts, 2, 77), [20])
+        process = rulemill("check", self.path, ranks=2)
+        self.assertEqual(process.returncode, 3, process.stdout + process.stderr)
+        self.assertIn("has the unknown value 77", process.stderr)
+
+    def test_a_rule_that_exceeds_the_time_limit_is_a_finding(self):
+        report = self.report("--proof-timeout", "0.001", code=1)
+        reasons = {finding["reason"] for finding in report["findings"]}
+        self.assertEqual(reasons, {"not checked: time limit of 1 ms, twice"})
+        self.assertLessEqual(report["proved_from_definitions"] + report["derived"] + len(report["findings"]),
+                             len(form.DatabaseFile(self.path).parts))
+
+    def test_the_rules_of_a_killed_worker_are_checked_again(self):
+        expected = self.report(code=0)
+        done, killed = threading.Event(), []
+
+        def kill_one():
+            while not done.is_set() and not killed:
+                for pid in processes_below(os.getpid()):
+                    if has_word(pid, b"proof-worker"):
+                        os.kill(pid, signal.SIGKILL)
+                        killed.append(pid)
+                        return
+        thread = threading.Thread(target=kill_one)
+        thread.start()
+        try:
+            self.assertEqual(self.report(code=0), expected)
+        finally:
+            done.set()
+            thread.join()
+        self.assertEqual(len(killed), 1)
+
+    def test_workers_return_the_scripts_for_cvc5(self):
+        solver = self.folder / "bin" / "cvc5"
+        solver.parent.mkdir()
+        solver.write_text("#!/bin/sh\nawk '/^\\(echo/ { print \"sat\"; print \"-- next --\" }' \"$4\"\n")
+        solver.chmod(0o755)
+        packed = BINARY.parent / "cvc5"
+        if packed.exists():
+            self.skipTest(f"SKIPPED: {packed} takes precedence over PATH")
+        valid = self.report(code=0)
+        path = {"PATH": f"{solver.parent}:{os.environ['PATH']}"}
+        with on_cores(1):
+            expected = self.report("--cvc5", code=1, env=path)
+        reasons = [finding["reason"] for finding in expected["findings"]]
+        self.assertEqual(len(reasons), valid["obligations"] + valid["derived"])
+        for reason in reasons:
+            self.assertTrue(reason.startswith("not confirmed by cvc5, which answers 'sat'"), reason)
+        self.assertEqual(self.report("--cvc5", code=1, env=path), expected)
 
 
 if __name__ == "__main__":

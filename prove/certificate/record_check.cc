@@ -1,0 +1,277 @@
+#include "prove/certificate/record_check.h"
+
+#include "algebra/terms/dimension_packs.h"
+#include "check/evaluate.h"
+#include "check/proof_text.h"
+#include "prove/certificate/term_scope.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/byte_lists.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Certificate;
+using algebra::Rule;
+using algebra::RuleRecord;
+
+CheckCounts& CheckCounts::operator+=(const CheckCounts& other) {
+  by_definitions += other.by_definitions;
+  by_derivation += other.by_derivation;
+  obligations += other.obligations;
+  identities += other.identities;
+  without_obligations += other.without_obligations;
+  assuming_laws += other.assuming_laws;
+  evaluated += other.evaluated;
+  seconds_kernel += other.seconds_kernel;
+  seconds_evaluate += other.seconds_evaluate;
+  seconds_z3 += other.seconds_z3;
+  return *this;
+}
+
+std::optional<std::string> find_wrong_answer(const RecordCheck::Script& script, const std::vector<std::string>& answers,
+                                             const std::string& solver) {
+  if (answers == std::vector<std::string>{"unsat"}) return std::nullopt;
+  const std::string answer = answers.empty() ? "nothing" : "'" + answers[0] + "'";
+  return "not confirmed by " + solver + ", which answers " + answer + ": " + script.claim + " (" +
+         script.text.substr(0, script.text.find('\n')) + ")";
+}
+
+namespace {
+
+class RecordChecker {
+ public:
+  RecordChecker(const RuleRecord& record, const PremiseStatements& premises, algebra::Library& library,
+                algebra::TermBank& bank, algebra::Symbols& symbols, Z3Session& z3, const RecordCheckOptions& options)
+      : record_(record),
+        rule_(record.rule),
+        premises_(premises),
+        library_(library),
+        bank_(bank),
+        symbols_(symbols),
+        z3_(z3),
+        options_(options) {}
+
+  RecordCheck run() {
+    try {
+      check_rule();
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error& error) {
+      add_finding(error.what());
+    } catch (const check::CheckError& error) {
+      add_finding(error.what);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void add_finding(std::string what) { result_.findings.push_back(std::move(what)); }
+
+  void check_rule() {
+    if (auto wrong = algebra::find_typing_error(rule_, bank_, symbols_)) return add_finding(*wrong);
+    if (record_.certificate.kind == Certificate::Kind::None) return add_finding("has no certificate");
+    const CertificateText certificate = parse_certificate(record_.certificate.text, "certificate of " + rule_.id);
+    if (certificate.kind != record_.certificate.kind)
+      return add_finding("its certificate is of another kind than the rule's record says");
+    if (!is_statement_of(certificate.statement, rule_, library_, bank_, symbols_))
+      return add_finding("its certificate states another rule");
+    if (to_string(certificate) != record_.certificate.text) {
+      return add_finding("malformed certificate: unexpected content");
+    }
+    if (certificate.definitions != definition_digests(rule_, bank_)) {
+      return add_finding("its certificate is about other definitions than those of its operators");
+    }
+    const std::vector<std::string> assumed = algebra::assumed_laws(rule_, bank_);
+    if (certificate.assumed != assumed) return add_finding("its certificate assumes other laws than its operators");
+    result_.counts.assuming_laws += assumed.empty() ? 0 : 1;
+    if (auto wrong = evaluate(rule_)) return add_finding(*wrong);
+    if (auto wrong = evaluate_at_other_ranks(rule_)) return add_finding(*wrong);
+    if (certificate.kind == Certificate::Kind::Definitions) {
+      ++result_.counts.by_definitions;
+      check_proof(certificate);
+    } else {
+      ++result_.counts.by_derivation;
+      check_derivation(certificate);
+    }
+  }
+
+  std::optional<std::string> evaluate(const Rule& rule) {
+    const runtime::ScopedStopwatch watch(result_.counts.seconds_evaluate);
+    std::size_t tried = 0;
+    auto wrong = check::evaluate(rule, bank_, symbols_, options_.seed, &tried);
+    result_.counts.evaluated += tried > 0 ? 1 : 0;
+    return wrong;
+  }
+
+  /// Evaluates the rule with each dimension pack expanded to 0, 2 and 3 dimensions. Whether a dimension is a pack
+  /// follows from the definitions, not from the rule.
+  std::optional<std::string> evaluate_at_other_ranks(const Rule& rule) {
+    for (const algebra::Atom pack : rule.packs) {
+      for (const std::uint32_t rank : {0, 2, 3}) {
+        const auto other = algebra::expand_pack(rule, pack, rank, library_, bank_, symbols_);
+        const std::string what = symbols_.name(pack) + "... as " + std::to_string(rank) + " dimensions";
+        if (!other && rank > 0) return what + ": an operator does more than pass it through";
+        if (!other) continue;
+        if (auto wrong = evaluate(*other)) return what + ": " + *wrong;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Checks the proof against the rule itself; obligations are rebuilt, not read from the certificate.
+  void check_proof(const CertificateText& certificate) {
+    if (certificate.proof.starts_with(no_proof))
+      return add_finding("proved, but the certificate has no checkable proof");
+    std::vector<std::string> scripts;
+    {
+      const runtime::ScopedStopwatch watch(result_.counts.seconds_kernel);
+      check::Atoms atoms;
+      check::Statement statement(rule_, bank_, symbols_, atoms);
+      const check::Proof proof =
+          check::parse_proof(certificate.proof, "certificate of " + rule_.id, certificate.proof_line, atoms);
+      if (check::to_string(proof, atoms) != certificate.proof) {
+        return add_finding("malformed certificate: unexpected content");
+      }
+      const check::CheckedProof checked = check::check_proof(proof, statement);
+      result_.counts.obligations += checked.obligations.size();
+      result_.counts.identities += checked.trivial;
+      result_.counts.without_obligations += checked.obligations.empty() ? 1 : 0;
+      for (const check::Obligation& obligation : checked.obligations) {
+        scripts.push_back(check::smtlib(obligation, atoms));
+      }
+    }
+    for (const std::string& script : scripts) confirm({"an obligation", script});
+  }
+
+  void check_derivation(const CertificateText& certificate) {
+    if (certificate.proof.starts_with(no_proof))
+      return add_finding("derived, but the certificate has no checkable proof");
+    DerivationObligations checked;
+    {
+      const runtime::ScopedStopwatch watch(result_.counts.seconds_kernel);
+      if (!premises_.error.empty()) return add_finding(premises_.error);
+      checked = check_derivation_certificate(certificate, premises_.statements, library_);
+      result_.counts.obligations += checked.scripts.size() - 1;
+      result_.counts.identities += checked.trivial;
+    }
+    for (std::size_t i = 0; i < checked.scripts.size(); ++i)
+      confirm({i == 0 ? "the rule instances imply the rule" : "the rule instances are valid", checked.scripts[i]});
+  }
+
+  void confirm(RecordCheck::Script script) {
+    {
+      const runtime::ScopedStopwatch watch(result_.counts.seconds_z3);
+      auto wrong = find_wrong_answer(script, {z3_.answer(script.text)}, "Z3");
+      // A finding must not depend on the scripts that the session ran before.
+      if (wrong) wrong = find_wrong_answer(script, {Z3Session().answer(script.text)}, "Z3");
+      runtime::throw_if_interrupted("check");
+      if (wrong) add_finding(std::move(*wrong));
+    }
+    if (options_.keeps_scripts) result_.scripts.push_back(std::move(script));
+  }
+
+  const RuleRecord& record_;
+  const Rule& rule_;
+  const PremiseStatements& premises_;
+  algebra::Library& library_;
+  algebra::TermBank& bank_;
+  algebra::Symbols& symbols_;
+  Z3Session& z3_;
+  const RecordCheckOptions& options_;
+  RecordCheck result_;
+};
+
+}  // namespace
+
+PremiseStatements find_premises(const Certificate& certificate, PremiseRules& rules) {
+  PremiseStatements premises;
+  if (certificate.kind != Certificate::Kind::Derivation) return premises;
+  try {
+    premises.statements = rules.statements_for(parse_certificate(certificate.text, "certificate").rule_instances);
+  } catch (const runtime::Error& error) {
+    premises.error = error.what();
+  }
+  return premises;
+}
+
+RecordCheck check_record(const RuleRecord& record, const PremiseStatements& premises, algebra::Library& library,
+                         algebra::TermBank& bank, algebra::Symbols& symbols, Z3Session& z3,
+                         const RecordCheckOptions& options) {
+  const TermScope scope(bank, symbols);
+  return RecordChecker(record, premises, library, bank, symbols, z3, options).run();
+}
+
+std::string pack(const RecordCheckRequest& request) {
+  std::vector<std::string> statements;  // names and statements alternate
+  for (const auto& [name, statement] : request.premises.statements)
+    statements.insert(statements.end(), {name, statement});
+  runtime::Bytes bytes;
+  runtime::append_text(bytes, request.rule.place);
+  runtime::append_text(bytes, request.rule.bytes);
+  runtime::append_texts(bytes, request.rule.digested);
+  runtime::append_texts(bytes, statements);
+  runtime::append_text(bytes, request.premises.error);
+  runtime::append_value(bytes, request.options.seed);
+  runtime::append_value(bytes, request.options.keeps_scripts);
+  return std::string(runtime::text_of(bytes));
+}
+
+namespace {
+
+RecordCheckRequest unpack_record_request(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  RecordCheckRequest request;
+  request.rule.place = runtime::take_text(rest);
+  request.rule.bytes = runtime::take_text(rest);
+  request.rule.digested = runtime::take_texts(rest);
+  const std::vector<std::string> statements = runtime::take_texts(rest);
+  for (std::size_t i = 0; i + 1 < statements.size(); i += 2)
+    request.premises.statements.emplace(statements[i], statements[i + 1]);
+  request.premises.error = runtime::take_text(rest);
+  request.options.seed = runtime::take_value<std::uint64_t>(rest);
+  request.options.keeps_scripts = runtime::take_value<bool>(rest);
+  return request;
+}
+
+}  // namespace
+
+std::string pack(const RecordCheck& check) {
+  static_assert(std::is_trivially_copyable_v<CheckCounts>);
+  std::vector<std::string> scripts;  // claims and texts alternate
+  for (const auto& [claim, text] : check.scripts) scripts.insert(scripts.end(), {claim, text});
+  runtime::Bytes bytes;
+  runtime::append_text(bytes, check.malformed);
+  runtime::append_texts(bytes, check.findings);
+  runtime::append_texts(bytes, scripts);
+  runtime::append_value(bytes, check.counts);
+  return std::string(runtime::text_of(bytes));
+}
+
+RecordCheck unpack_record_check(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  RecordCheck check;
+  check.malformed = runtime::take_text(rest);
+  check.findings = runtime::take_texts(rest);
+  const std::vector<std::string> scripts = runtime::take_texts(rest);
+  for (std::size_t i = 0; i + 1 < scripts.size(); i += 2) check.scripts.push_back({scripts[i], scripts[i + 1]});
+  check.counts = runtime::take_value<CheckCounts>(rest);
+  return check;
+}
+
+std::string check_stored_record(std::string_view packed_request, algebra::Library& library, Z3Session& z3) {
+  const RecordCheckRequest request = unpack_record_request(packed_request);
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  RuleRecord record;
+  try {
+    record = algebra::parse_stored_rule(request.rule, library, bank, symbols);
+  } catch (const runtime::InputError& error) {
+    RecordCheck check;
+    check.malformed = error.what();
+    return pack(check);
+  }
+  return pack(check_record(record, request.premises, library, bank, symbols, z3, request.options));
+}
+
+}  // namespace rulemill::prove
