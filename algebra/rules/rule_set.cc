@@ -13,8 +13,6 @@
 namespace rulemill::algebra {
 namespace {
 
-constexpr std::size_t checksum_bytes = 35;  // of its field: tag, length, 32 digits
-
 /// Serializes one rule. Terms become indices into its variables and nodes.
 class RuleWriter {
  public:

@@ -21,7 +21,7 @@ struct QueuedTask {
 
 class TaskQueue {
  public:
-  /// What is known of an item in advance.
+  /// The kind and the cost of an item, known before it is made.
   struct Item {
     TaskKind kind = TaskKind::Derive;
     double estimated_cost = 1;  // relative to the others

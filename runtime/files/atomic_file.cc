@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "runtime/files/destination.h"
-#include "runtime/process/input_file.h"
 #include "runtime/process/descriptor.h"
+#include "runtime/process/input_file.h"
 #include "runtime/process/interrupt.h"
 
 namespace rulemill::runtime {
