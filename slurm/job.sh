@@ -30,9 +30,11 @@ job_id() {
   fi
 }
 
-# Exit code 4: interrupted, or a rank was lost. From 128 on: a rank was ended by a signal, as when its node fails or its
-# memory is exhausted. Finished work is kept.
-was_interrupted() { (($1 == 4 || $1 >= 128)); }
+# Exit code of rulemill: it was interrupted, or a rank was lost.
+interrupted=4
+
+# From 128 on: a rank was ended by a signal, as when its node fails or its memory is exhausted. Finished work is kept.
+was_interrupted() { (($1 == interrupted || $1 >= 128)); }
 
 requeue_or_fail() { # CODE PROGRESS(yes|no) HINT
   if [[ $2 == yes ]]; then

@@ -68,10 +68,20 @@ class JobScripts(Case):
 
     def test_failed_and_finished_stages_are_not_requeued(self):
         for code in (1, 3):
-            self.assertEqual(self.run_job("stage.sbatch", ["join", "p", "out"], f"exit {code}")[0], code)
+            begun = f"mkdir -p out/events; echo begin >>out/events/rank-00000.jsonl; exit {code}"
+            code_seen, calls, _ = self.run_job("stage.sbatch", ["join", "p", "out"], begun)
+            self.assertEqual((code_seen, calls[1:]), (code, []))
             self.assertEqual(self.optimize(f"exit {code}")[0], code)
         code, calls, _ = self.run_job("stage.sbatch", ["discover", "p", "out"], "exit 0")
         self.assertEqual((code, calls[1:]), (0, ["rulemill status out --require-stage generalize"]))
+
+    def test_ranks_that_end_while_they_are_connected_are_started_once_more(self):
+        words = ["join", "p", "out"]
+        code, calls, _ = self.run_job("stage.sbatch", words, "exit 1")
+        self.assertEqual((code, calls[1:]), (4, ["scontrol requeue 17"]))
+        code, calls, errors = self.run_job("stage.sbatch", words, "exit 1")
+        self.assertEqual((code, calls[1:]), (1, []))
+        self.assertIn("its ranks did not start together", errors)
 
     def test_success_without_a_finished_stage_is_a_failure(self):
         for expected in (4, 1):
