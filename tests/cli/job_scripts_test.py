@@ -82,6 +82,9 @@ class JobScripts(Case):
         code, calls, errors = self.run_job("stage.sbatch", words, "exit 1")
         self.assertEqual((code, calls[1:]), (1, []))
         self.assertIn("its ranks did not start together", errors)
+        shutil.rmtree(self.folder / "out")
+        code, calls, _ = self.run_job("stage.sbatch", words, "exec sleep 50", RULEMILL_START_TIMEOUT="2")
+        self.assertEqual((code, calls[1:]), (4, ["scontrol requeue 17"]))
 
     def test_success_without_a_finished_stage_is_a_failure(self):
         for expected in (4, 1):

@@ -47,6 +47,7 @@ class Soak:
         self.cluster, self.folder, self.expected = cluster, folder, expected
         self.random = random.Random(seed)
         self.faults = collections.Counter()
+        self.last = collections.deque(maxlen=3)  # faults, with how far the run was
         self.restarts = self.jobs = self.without_progress = 0
         (folder / "site.sh").write_text(SITE)
 
@@ -68,15 +69,20 @@ class Soak:
             if self.cluster.job_state(job) != "RUNNING":
                 return False
             self.cluster.run("scontrol", "requeue", job, check=False)
-            self.faults["requeue"] += 1
+            self.count("requeue", out)
             return True
         ranks = self.ranks(out)
         if not ranks:
             return False
         name = self.random.choice(list(SIGNALS))
         self.cluster.kill(self.random.choice(ranks), SIGNALS[name])
-        self.faults[name] += 1
+        self.count(name, out)
         return True
+
+    def count(self, name, out):
+        log = out / "events" / "rank-00000.jsonl"
+        self.faults[name] += 1
+        self.last.append((name, f"{log.stat().st_size if log.exists() else 0} bytes of events"))
 
     def run_job(self):
         out = self.folder / f"out-{self.jobs}"
@@ -94,19 +100,23 @@ class Soak:
                 shutil.rmtree(out)
                 return
             if state == "FAILED":
-                log = (out / "logs" / f"rulemill-discover-{job}.log").read_text()
+                log = self.log(out, job)
                 if "without progress since its last start" not in log:
-                    raise SystemExit(f"job {job} failed:\n{log[-3000:]}")
+                    raise SystemExit(f"job {job} failed after {list(self.last)}:\n{log}")
                 self.restarts += self.cluster.restarts(job)
                 self.without_progress += 1
                 job = self.submit(out)
             elif state in ("CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEMORY"):
-                raise SystemExit(f"job {job} is {state}")
+                raise SystemExit(f"job {job} is {state} after {list(self.last)}:\n{self.log(out, job)}")
             if left > 0 and time.monotonic() >= due and self.disturb(job, out):
                 left -= 1
                 due = time.monotonic() + self.random.uniform(0.2, 10)
             time.sleep(0.1)
-        raise SystemExit(f"job {job} hangs: {self.cluster.facts('job', job)}")
+        raise SystemExit(f"job {job} hangs after {list(self.last)}: {self.cluster.facts('job', job)}\n{self.log(out, job)}")
+
+    @staticmethod
+    def log(out, job):
+        return (out / "logs" / f"rulemill-discover-{job}.log").read_text()[-3000:]
 
     def report(self):
         print(f"{self.jobs} jobs, {self.signals()} signals, {self.restarts} restarts, {self.without_progress} submitted again for want of "
