@@ -112,7 +112,7 @@ class Workers(Case):
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
         self.assertEqual([row[0] for row in rows], ["prove", "prune", "generalize"], table)
         for row in rows:
-            speedups = [float(cell.split(", ")[1]) for cell in row[5:]]
+            speedups = [float(cell.split(", ")[1]) for cell in row[6:]]
             self.assertEqual(speedups, sorted(speedups), table)
             self.assertGreaterEqual(speedups[0], 1, table)
 
