@@ -35,6 +35,7 @@ cores_per_rank=1
 memory_per_core=500M
 time=10
 export RULEMILL_RANK_TIMEOUT=5
+export RULEMILL_START_TIMEOUT=15
 """
 
 
