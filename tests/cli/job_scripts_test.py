@@ -33,7 +33,7 @@ class JobScripts(Case):
         """Runs the script; returns its exit code, the commands that it started, and stderr. `step` is the script of srun."""
         (self.folder / "step").write_text(step)
         (self.folder / "status").write_text(status)
-        (self.folder / "calls").unlink(missing_ok=True)
+        (self.folder / "calls").write_text("")
         environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "MOCK": str(self.folder), "LEFT": str(left),
                        "SLURM_JOB_ID": "17", "SLURM_JOB_NAME": "job", "SLURM_SUBMIT_DIR": str(ROOT), **variables}
         environment.pop("RULEMILL", None)
@@ -85,6 +85,8 @@ class JobScripts(Case):
         shutil.rmtree(self.folder / "out")
         code, calls, _ = self.run_job("stage.sbatch", words, "exec sleep 50", RULEMILL_START_TIMEOUT="2")
         self.assertEqual((code, calls[1:]), (4, ["scontrol requeue 17"]))
+        code, _, errors = self.run_job("stage.sbatch", words, "exit 0", RULEMILL_START_TIMEOUT="soon")
+        self.assertEqual((code, errors), (2, "RULEMILL_START_TIMEOUT: 'soon' is not a number of seconds\n"))
 
     def test_success_without_a_finished_stage_is_a_failure(self):
         for expected in (4, 1):
