@@ -15,7 +15,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int cache_version = 10;
+constexpr int cache_version = 11;
 constexpr std::string_view rule_prefix = "rule ";
 
 /// Returns the name of a rule in text form, which has its number among the candidates; empty if it has none.
@@ -72,6 +72,12 @@ bool has_known_rules(TaskKind kind) {
          kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
 }
 
+/// Returns whether items are rules that are derived from the known ones.
+bool has_goals(TaskKind kind) {
+  return kind == TaskKind::Derive || kind == TaskKind::Explain || kind == TaskKind::ExplainExtended ||
+         kind == TaskKind::IsRuleImplied;
+}
+
 /// Returns whether another run, with other candidate numbers, would give the same answer.
 bool is_reusable(TaskKind kind, const CandidateResult& result, std::string_view name) {
   const bool proof = is_proof(kind);
@@ -100,6 +106,12 @@ runtime::Hash128 same_domain_key(const runtime::Hash128& item) {
   return runtime::hash128(runtime::bytes_of(std::span(&item, 1)), seed);
 }
 
+/// The key of the record of an item's operators.
+runtime::Hash128 operators_key(const runtime::Hash128& item) {
+  constexpr std::uint64_t seed = 0x6e6f646573;
+  return runtime::hash128(runtime::bytes_of(std::span(&item, 1)), seed);
+}
+
 std::string pack(const ReachableRules::Operators& operators) {
   runtime::Bytes bytes;
   runtime::append_list(bytes, operators.all);
@@ -114,7 +126,7 @@ ReachableRules::Operators unpack_operators(std::string_view packed) {
   runtime::ByteView rest = runtime::bytes_of(packed);
   ReachableRules::Operators operators{runtime::take_list<std::uint64_t>(rest), {}};
   while (!rest.empty()) {
-    ReachableRules::Hashes matched = runtime::take_list<std::uint64_t>(rest);
+    OperatorHashes matched = runtime::take_list<std::uint64_t>(rest);
     operators.directions.emplace_back(std::move(matched), runtime::take_list<std::uint64_t>(rest));
   }
   return operators;
@@ -172,8 +184,7 @@ void AnswerCache::update_rules(const std::vector<std::string>& updates) {
 /// Returns the operators of an item, cached under its hash.
 ReachableRules::Operators AnswerCache::operators(const runtime::Hash128& item,
                                                  const std::function<ReachableRules::Operators()>& compute) {
-  constexpr std::uint64_t seed = 0x6e6f646573;  // differs from the keys of answers
-  const runtime::Hash128 key = runtime::hash128(runtime::bytes_of(std::span(&item, 1)), seed);
+  const runtime::Hash128 key = operators_key(item);
   const auto [location, is_new] = records_.try_emplace(key);
   if (is_new) {
     ReachableRules::Operators computed = compute();
@@ -213,30 +224,35 @@ AnswerCache::Reachable AnswerCache::find_reachable(const ReachableRules::Instanc
   return result;
 }
 
-void AnswerCache::add_reachable_rules(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Key& key) {
-  Reachable of_known_rule;
-  Reachable* reachable = &of_known_rule;
-  if (has_known_rules(kind)) {
-    const KnownRule known = known_rule_from_text(item);
-    const bool earlier = kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
-    of_known_rule =
-        find_reachable(rules_.instances_of(known.number), known.number, earlier ? rules_.size() : known.end());
-  } else {
-    const ReachableRules::Instances goal =
-        rules_.instances_of(operators(key.item, [&] { return ReachableRules::operators_of_goal(item, library_); }));
-    const auto [found, is_new] = reachable_.try_emplace(goal);
-    if (is_new) found->second = find_reachable(goal, 0, 0);
-    reachable = &found->second;
-  }
-  hasher.add_number(reachable->hash.high);
-  hasher.add_number(reachable->hash.low);
+/// Completes the key of an item that refers to a known rule.
+void AnswerCache::add_rules_of_known_rule(TaskKind kind, const std::string& item, Key& key) {
+  const KnownRule known = known_rule_from_text(item);
+  const bool earlier = kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
+  Reachable reachable =
+      find_reachable(rules_.instances_of(known.number), known.number, earlier ? rules_.size() : known.end());
+  add_reachable_rules(kind, reachable, key);
+}
+
+/// Completes the key of a goal. `compute` returns its operators if the cache does not have them.
+void AnswerCache::add_rules_of_goal(TaskKind kind, const std::function<ReachableRules::Operators()>& compute,
+                                    Key& key) {
+  const ReachableRules::Instances goal = rules_.instances_of(operators(key.item, compute));
+  const auto [found, is_new] = reachable_.try_emplace(goal);
+  if (is_new) found->second = find_reachable(goal, 0, 0);
+  add_reachable_rules(kind, found->second, key);
+}
+
+void AnswerCache::add_reachable_rules(TaskKind kind, Reachable& reachable, Key& key) {
+  const std::array<runtime::Hash128, 2> parts{key.item, reachable.hash};
+  key.hash = runtime::hash128(runtime::bytes_of(parts));
+  key.is_complete = true;
   if (!is_derivation(kind)) return;
-  if (reachable->names == nullptr) {
+  if (reachable.names == nullptr) {
     std::vector<std::string> names;
-    for (const std::uint32_t rule : reachable->rules) names.emplace_back(name_of(rules_.text(rule)));
-    reachable->names = std::make_shared<const RuleNames>(names);
+    for (const std::uint32_t rule : reachable.rules) names.emplace_back(name_of(rules_.text(rule)));
+    reachable.names = std::make_shared<const RuleNames>(names);
   }
-  key.names = reachable->names;
+  key.names = reachable.names;
 }
 
 /// Returns the text of the rule that an item is or refers to.
@@ -262,6 +278,7 @@ void AnswerCache::add_request(const std::string& item, runtime::Hasher& hasher, 
   add_definitions(texts, hasher);
 }
 
+/// Returns the key of an item; incomplete if the item is a goal.
 AnswerCache::Key AnswerCache::make_key(TaskKind kind, const std::string& item) {
   Key key;
   runtime::Hasher hasher;
@@ -273,16 +290,18 @@ AnswerCache::Key AnswerCache::make_key(TaskKind kind, const std::string& item) {
     const std::string& text = rule_text(kind, item);
     hasher.add_text(renamed(text, ""));
     add_definitions(text, hasher);
-    key.item = hasher.digest128();
-    if (!is_proof(kind)) add_reachable_rules(kind, item, hasher, key);
   }
-  key.hash = hasher.digest128();
+  key.item = key.hash = hasher.digest128();
+  key.is_complete = !has_goals(kind);
+  if (has_known_rules(kind)) add_rules_of_known_rule(kind, item, key);
   return key;
 }
 
 std::optional<std::string> AnswerCache::find(TaskKind kind, const std::string& item) {
   Key key = make_key(kind, item);
-  const auto found = records_.find(key.hash);
+  // Without a record of its operators, a goal has no answer.
+  if (!key.is_complete && records_.contains(operators_key(key.item))) add_rules_of_goal(kind, {}, key);
+  const auto found = key.is_complete ? records_.find(key.hash) : records_.end();
   if (found == records_.end()) {
     missing_[hash_of(kind, item)] = std::move(key);
     return std::nullopt;
@@ -308,17 +327,28 @@ std::string AnswerCache::item_to_schedule(TaskKind kind, const std::string& item
 void AnswerCache::add(TaskKind kind, const std::string& item, const std::string& answer) {
   if (item.starts_with(same_domain_prefix)) return add(kind, item.substr(same_domain_prefix.size()), answer);
   const auto computed = missing_.find(hash_of(kind, item));
-  const Key key = computed == missing_.end() ? make_key(kind, item) : std::move(computed->second);
+  Key key = computed == missing_.end() ? make_key(kind, item) : std::move(computed->second);
   if (computed != missing_.end()) missing_.erase(computed);
+  CandidateResult result;
+  if (has_result(kind)) {
+    result = unpack_result(answer);
+    if (!is_reusable(kind, result, name_of(rule_text(kind, item)))) return;
+  }
+  if (!key.is_complete) {
+    add_rules_of_goal(
+        kind,
+        [&] {
+          return has_result(kind) ? ReachableRules::Operators{std::move(result.goal_operators), {}}
+                                  : ReachableRules::operators_of_goal(item, library_);
+        },
+        key);
+  }
   std::string stored = answer, keys(key_text(key.hash));
   if (kind == TaskKind::Certify && key.names) stored = renamed_certificate(answer, key.names->to_stored);
   if (has_result(kind)) {
-    CandidateResult result = unpack_result(answer);
-    if (!is_reusable(kind, result, name_of(rule_text(kind, item)))) return;
-    if (key.names && !result.certificate.empty()) {
-      result.certificate = with_rules_renamed(result.certificate, key.names->to_stored);
-      stored = pack(result);
-    }
+    result.goal_operators.clear();
+    if (key.names) result.certificate = with_rules_renamed(result.certificate, key.names->to_stored);
+    stored = pack(result);
     // The sides of a derived candidate have the same domain, whatever the reachable rules are.
     if (const auto same_domain = same_domain_key(key.item);
         kind == TaskKind::Derive && result.status == RuleStatus::Derived && !records_.contains(same_domain)) {

@@ -49,8 +49,9 @@ class AnswerCache {
     std::map<std::string, std::string> to_stored, from_stored;
   };
   struct Key {
-    runtime::Hash128 hash;
-    runtime::Hash128 item;                   // of the item and its definitions, without the reachable rules
+    runtime::Hash128 hash;  // of everything; of an incomplete key without the reachable rules
+    runtime::Hash128 item;  // of the item and its definitions, without the reachable rules
+    bool is_complete = false;
     std::shared_ptr<const RuleNames> names;  // null if the answer has no rule names
   };
   /// The rules reachable from a goal.
@@ -71,7 +72,9 @@ class AnswerCache {
   const std::string& rule_text(TaskKind kind, const std::string& item) const;
   Key make_key(TaskKind kind, const std::string& item);
   const std::string& digest_of(std::string_view word);
-  void add_reachable_rules(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Key& key);
+  void add_rules_of_known_rule(TaskKind kind, const std::string& item, Key& key);
+  void add_rules_of_goal(TaskKind kind, const std::function<ReachableRules::Operators()>& compute, Key& key);
+  void add_reachable_rules(TaskKind kind, Reachable& reachable, Key& key);
   Reachable find_reachable(const ReachableRules::Instances& goal, std::uint32_t excluded_begin,
                            std::uint32_t excluded_end);
   ReachableRules::Operators operators(const runtime::Hash128& item,

@@ -6,7 +6,6 @@
 #include "algebra/terms/typing.h"
 #include "egraph/pattern.h"
 #include "runtime/text/error.h"
-#include "runtime/text/hash.h"
 
 namespace rulemill::prove {
 namespace {
@@ -17,45 +16,26 @@ void sort_unique(Numbers& numbers) {
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
-/// A collision would only make more rules reachable.
-std::uint64_t hash_of(const algebra::OperatorInstance& instance) {
-  runtime::Hasher hasher;
-  hasher.add_text(instance.name);
-  for (const auto& input : instance.inputs) hasher.add_number(input.size());
-  for (const auto& output : instance.outputs) hasher.add_number(output.dims.size());
-  return hasher.digest64();
-}
-
-ReachableRules::Hashes hashes_in(const algebra::Rule& rule, const algebra::TermBank& bank) {
-  ReachableRules::Hashes hashes;
-  for (const auto* side : {&rule.source, &rule.target}) {
-    for (const algebra::NodeId node : bank.nodes(*side))
-      hashes.push_back(hash_of(bank.library().instance(bank.node(node).instance)));
-  }
-  sort_unique(hashes);
-  return hashes;
-}
-
 }  // namespace
 
 ReachableRules::Operators ReachableRules::operators_of_goal(const std::string& rule, algebra::Library& library) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  return {hashes_in(algebra::parse_rule(rule, "rule", library, bank, symbols), bank), {}};
+  return {operator_hashes(algebra::parse_rule(rule, "rule", library, bank, symbols), bank), {}};
 }
 
 ReachableRules::Operators ReachableRules::operators_of_rule(const std::string& text, algebra::Library& library) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   const algebra::Rule rule = algebra::parse_rule(text, "rule", library, bank, symbols);
-  Operators operators{hashes_in(rule, bank), {}};
+  Operators operators{operator_hashes(rule, bank), {}};
   const algebra::TypedRule typed = algebra::require_types(rule, bank, symbols, "rule " + rule.id);
   egraph::SizeTable sizes(library, symbols);
   const egraph::CompiledRule compiled = egraph::compile(typed, bank, sizes);
   for (const egraph::Direction& direction : compiled.directions) {
     const auto hashes = [&](const std::vector<std::uint32_t>& nodes) {
-      Hashes result;
-      for (const std::uint32_t n : nodes) result.push_back(hash_of(library.instance(compiled.nodes[n].instance)));
+      OperatorHashes result;
+      for (const std::uint32_t n : nodes) result.push_back(operator_hash(library.instance(compiled.nodes[n].instance)));
       sort_unique(result);
       return result;
     };
@@ -77,7 +57,7 @@ void ReachableRules::remove(const std::string& update) {
   enable(static_cast<std::uint32_t>(std::stoul(update.substr(1))), false);
 }
 
-ReachableRules::Instances ReachableRules::numbers_of(const Hashes& hashes) {
+ReachableRules::Instances ReachableRules::numbers_of(const OperatorHashes& hashes) {
   Instances numbers;
   for (const std::uint64_t hash : hashes)
     numbers.push_back(numbers_.try_emplace(hash, static_cast<std::uint32_t>(numbers_.size())).first->second);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algebra/terms/term.h"
+#include "prove/tasks/operator_hashes.h"
 
 namespace rulemill::prove {
 
@@ -17,12 +18,12 @@ class ReachableRules {
  public:
   explicit ReachableRules(algebra::Library& library) : library_(library) {}
 
-  /// The operator instances of a rule, by hashes that are the same in every run.
-  using Hashes = std::vector<std::uint64_t>;
+  /// The operator instances of a rule.
   struct Operators {
-    Hashes all;
-    std::vector<std::pair<Hashes, Hashes>> directions;  // matched, created (egraph/pattern.h); of goals empty
+    OperatorHashes all;
+    std::vector<std::pair<OperatorHashes, OperatorHashes>> directions;  // matched, created (egraph/pattern.h)
   };
+  /// Returns the operator instances without directions.
   static Operators operators_of_goal(const std::string& rule, algebra::Library& library);
   static Operators operators_of_rule(const std::string& rule, algebra::Library& library);
 
@@ -58,7 +59,7 @@ class ReachableRules {
     std::uint32_t rule = 0, matched = 0;  // matched: a count
     Instances created;
   };
-  Instances numbers_of(const Hashes& hashes);
+  Instances numbers_of(const OperatorHashes& hashes);
 
   algebra::Library& library_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of instances, by hash

@@ -60,6 +60,7 @@ std::string pack(const CandidateResult& result) {
   for (const std::uint64_t count : {result.queries, result.instance_count, result.operators})
     runtime::append_value(bytes, count);
   for (const double number : {result.estimated_cost, result.seconds}) runtime::append_value(bytes, number);
+  runtime::append_list(bytes, result.goal_operators);
   for (const auto& dims : result.example) runtime::append_list(bytes, dims);
   return std::string(runtime::text_of(bytes));
 }
@@ -74,6 +75,7 @@ CandidateResult unpack_result(std::string_view packed) {
   for (std::uint64_t* count : {&result.queries, &result.instance_count, &result.operators})
     *count = runtime::take_value<std::uint64_t>(rest);
   for (double* number : {&result.estimated_cost, &result.seconds}) *number = runtime::take_value<double>(rest);
+  result.goal_operators = runtime::take_list<std::uint64_t>(rest);
   while (!rest.empty()) result.example.push_back(runtime::take_list<std::int64_t>(rest));
   return result;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "prove/prover/verdict.h"
+#include "prove/tasks/operator_hashes.h"
 #include "runtime/text/json.h"
 
 namespace rulemill::prove {
@@ -24,6 +25,7 @@ struct CandidateResult {
   bool inactive = false;             // proved, and not used in derivations
   double estimated_cost = 0;         // of a proof that is still to be found
   double seconds = 0;                // spent on the candidate
+  OperatorHashes goal_operators;     // of a derivation, for its key in the cache
   std::vector<std::vector<std::int64_t>> example;
 };
 
@@ -35,11 +37,11 @@ bool must_deactivate(const CandidateResult& result);
 /// Marks `rule` as derived if `answer` has a derivation, and copies it. False if it has none.
 bool apply_derivation(const CandidateResult& answer, CandidateResult& rule);
 
-/// A result as JSON, without estimated cost and time, which differ from run to run.
+/// A result as JSON, without what only the run needs: estimated cost, time, and operators of the goal.
 runtime::Json to_json(const CandidateResult& result);
 CandidateResult result_from_json(const runtime::Json& json);
 
-/// A result as bytes, with estimated cost and time. Only between processes of one program.
+/// A complete result as bytes. Only between processes of one program.
 std::string pack(const CandidateResult& result);
 CandidateResult unpack_result(std::string_view packed);
 

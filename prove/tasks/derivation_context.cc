@@ -70,6 +70,7 @@ CandidateResult DerivationContext::derive(const std::string& candidate, Domains 
   CandidateRule parsed = parse_candidate(candidate, library_, bank_, symbols_);
   CandidateResult result;
   result.candidate = parsed.rule.id;
+  result.goal_operators = operator_hashes(parsed.rule, bank_);
   result.example = std::move(parsed.example);
   const auto general = algebra::infer_types(parsed.rule, bank_, symbols_, &result.example);
   if (const auto* error = std::get_if<algebra::TypeError>(&general)) {
@@ -105,6 +106,7 @@ CandidateResult DerivationContext::explain(const std::string& rule, LimitPolicy 
   CandidateResult result;
   result.candidate = goal.rule.id;
   result.rule = rule;
+  result.goal_operators = operator_hashes(goal.rule, bank_);
   const egraph::Derivation derivation = derive(goal, true, policy);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
     set_derivation(*derived, result);
