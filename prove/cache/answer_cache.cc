@@ -17,6 +17,7 @@ namespace {
 
 constexpr int cache_version = 11;
 constexpr std::string_view rule_prefix = "rule ";
+constexpr char stored_prefix = '#';  // of a rule's name in a stored answer
 
 /// Returns the name of a rule in text form, which has its number among the candidates; empty if it has none.
 std::string_view name_of(std::string_view rule) {
@@ -86,9 +87,9 @@ bool is_reusable(TaskKind kind, const CandidateResult& result, std::string_view 
 }
 
 /// Returns a certificate with the rules of its rule instances renamed.
-std::string renamed_certificate(const std::string& text, const std::map<std::string, std::string>& names) {
+std::string renamed_certificate(const std::string& text, const NewRuleName& new_name) {
   CertificateText certificate = parse_certificate(text, answers_file);
-  for (std::string& line : certificate.rule_instances) line = with_rule_renamed(line, names);
+  for (std::string& line : certificate.rule_instances) line = with_rule_renamed(line, new_name);
   return to_string(certificate);
 }
 
@@ -156,11 +157,28 @@ AnswerCache::AnswerCache(const std::filesystem::path& folder, algebra::Library& 
   }
 }
 
-AnswerCache::RuleNames::RuleNames(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    const std::string number = "#" + std::to_string(to_stored.size());
-    if (to_stored.emplace(name, number).second) from_stored.emplace(number, name);
+/// Returns the name in stored answers of a rule: its position among the rules of the key. Several known rules may have
+/// one name; the first of them in the key stands for all.
+std::string AnswerCache::stored_name(const Key& key, const std::string& name) const {
+  const auto text = [](auto position) { return stored_prefix + std::to_string(position); };
+  if (key.rules == nullptr) {
+    const auto found = std::ranges::find(key.names, name);
+    return found == key.names.end() ? name : text(found - key.names.begin());
   }
+  const auto numbers = numbers_.find(name);
+  if (numbers == numbers_.end()) return name;
+  for (const std::uint32_t number : numbers->second) {
+    const auto found = std::ranges::lower_bound(*key.rules, number);
+    if (found != key.rules->end() && *found == number) return text(found - key.rules->begin());
+  }
+  return name;
+}
+
+/// Returns the name in this run of a rule in a stored answer.
+std::string AnswerCache::current_name(const Key& key, const std::string& stored) const {
+  if (!stored.starts_with(stored_prefix)) return stored;
+  const std::size_t position = std::stoul(stored.substr(1));
+  return key.rules == nullptr ? key.names.at(position) : std::string(name_of(rules_.text(key.rules->at(position))));
 }
 
 void AnswerCache::update_rules(const std::vector<std::string>& updates) {
@@ -176,6 +194,7 @@ void AnswerCache::update_rules(const std::vector<std::string>& updates) {
     hasher.add_text(origin_);
     hasher.add_text(renamed(rule, ""));
     add_definitions(rule, hasher);
+    numbers_[std::string(name_of(rule))].push_back(rules_.size());
     rule_hashes_.push_back(hasher.digest128());
     rules_.add(rule, operators(rule_hashes_.back(), [&] { return ReachableRules::operators_of_rule(rule, library_); }));
   }
@@ -217,9 +236,10 @@ void AnswerCache::add_definitions(const std::string& text, runtime::Hasher& hash
 AnswerCache::Reachable AnswerCache::find_reachable(const ReachableRules::Instances& goal, std::uint32_t excluded_begin,
                                                    std::uint32_t excluded_end) {
   Reachable result;
-  result.rules = rules_.reachable_from(goal, excluded_begin, excluded_end);
+  result.rules =
+      std::make_shared<std::vector<std::uint32_t>>(rules_.reachable_from(goal, excluded_begin, excluded_end));
   std::vector<runtime::Hash128> hashes;
-  for (const std::uint32_t rule : result.rules) hashes.push_back(rule_hashes_[rule]);
+  for (const std::uint32_t rule : *result.rules) hashes.push_back(rule_hashes_[rule]);
   result.hash = runtime::hash128(runtime::bytes_of(hashes));
   return result;
 }
@@ -228,9 +248,9 @@ AnswerCache::Reachable AnswerCache::find_reachable(const ReachableRules::Instanc
 void AnswerCache::add_rules_of_known_rule(TaskKind kind, const std::string& item, Key& key) {
   const KnownRule known = known_rule_from_text(item);
   const bool earlier = kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
-  Reachable reachable =
-      find_reachable(rules_.instances_of(known.number), known.number, earlier ? rules_.size() : known.end());
-  add_reachable_rules(kind, reachable, key);
+  add_reachable_rules(
+      kind, find_reachable(rules_.instances_of(known.number), known.number, earlier ? rules_.size() : known.end()),
+      key);
 }
 
 /// Completes the key of a goal. `compute` returns its operators if the cache does not have them.
@@ -242,17 +262,11 @@ void AnswerCache::add_rules_of_goal(TaskKind kind, const std::function<Reachable
   add_reachable_rules(kind, found->second, key);
 }
 
-void AnswerCache::add_reachable_rules(TaskKind kind, Reachable& reachable, Key& key) {
+void AnswerCache::add_reachable_rules(TaskKind kind, const Reachable& reachable, Key& key) {
   const std::array<runtime::Hash128, 2> parts{key.item, reachable.hash};
   key.hash = runtime::hash128(runtime::bytes_of(parts));
   key.is_complete = true;
-  if (!is_derivation(kind)) return;
-  if (reachable.names == nullptr) {
-    std::vector<std::string> names;
-    for (const std::uint32_t rule : reachable.rules) names.emplace_back(name_of(rules_.text(rule)));
-    reachable.names = std::make_shared<const RuleNames>(names);
-  }
-  key.names = reachable.names;
+  if (is_derivation(kind)) key.rules = reachable.rules;
 }
 
 /// Returns the text of the rule that an item is or refers to.
@@ -265,12 +279,12 @@ void AnswerCache::add_request(const std::string& item, runtime::Hasher& hasher, 
   const CertificateRequest request = unpack_request(item);
   hasher.add_text(request.statement);
   hasher.add_number(request.derived ? 1 : 0);
-  const std::vector<std::string> names = rule_names_of(request.rule_instances);
-  if (!names.empty()) key.names = std::make_shared<const RuleNames>(names);
-  for (const std::string& line : request.rule_instances) hasher.add_text(with_rule_renamed(line, key.names->to_stored));
+  key.names = rule_names_of(request.rule_instances);
+  const auto to_stored = [&](const std::string& name) { return stored_name(key, name); };
+  for (const std::string& line : request.rule_instances) hasher.add_text(with_rule_renamed(line, to_stored));
   std::string texts = request.statement;
   for (const std::string& line : request.rule_instances) texts += line + "\n";
-  for (const std::string& name : names) {
+  for (const std::string& name : key.names) {
     const auto premise = request.premises.find(name);
     hasher.add_text(premise == request.premises.end() ? std::string() : premise->second);
     if (premise != request.premises.end()) texts += premise->second;
@@ -307,13 +321,14 @@ std::optional<std::string> AnswerCache::find(TaskKind kind, const std::string& i
     return std::nullopt;
   }
   const std::string stored = journal_.read(found->second);
-  if (kind == TaskKind::Certify) return key.names ? renamed_certificate(stored, key.names->from_stored) : stored;
+  const auto to_current = [&](const std::string& each) { return current_name(key, each); };
+  if (kind == TaskKind::Certify) return key.has_rules() ? renamed_certificate(stored, to_current) : stored;
   if (!has_result(kind)) return stored;
   CandidateResult result = unpack_result(stored);
   const std::string_view name = name_of(rule_text(kind, item));
   if (!result.candidate.empty()) result.candidate = name;
   result.rule = renamed(result.rule, name);
-  if (key.names) result.certificate = with_rules_renamed(result.certificate, key.names->from_stored);
+  if (key.has_rules()) result.certificate = with_rules_renamed(result.certificate, to_current);
   return pack(result);
 }
 
@@ -344,10 +359,11 @@ void AnswerCache::add(TaskKind kind, const std::string& item, const std::string&
         key);
   }
   std::string stored = answer, keys(key_text(key.hash));
-  if (kind == TaskKind::Certify && key.names) stored = renamed_certificate(answer, key.names->to_stored);
+  const auto to_stored = [&](const std::string& each) { return stored_name(key, each); };
+  if (kind == TaskKind::Certify && key.has_rules()) stored = renamed_certificate(answer, to_stored);
   if (has_result(kind)) {
     result.goal_operators.clear();
-    if (key.names) result.certificate = with_rules_renamed(result.certificate, key.names->to_stored);
+    if (key.has_rules()) result.certificate = with_rules_renamed(result.certificate, to_stored);
     stored = pack(result);
     // The sides of a derived candidate have the same domain, whatever the reachable rules are.
     if (const auto same_domain = same_domain_key(key.item);

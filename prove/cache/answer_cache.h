@@ -43,22 +43,19 @@ class AnswerCache {
   void sync() { journal_.sync(); }
 
  private:
-  /// Translates the rule names of a run to those in stored answers, #0, #1, …, and back.
-  struct RuleNames {
-    explicit RuleNames(const std::vector<std::string>& names);
-    std::map<std::string, std::string> to_stored, from_stored;
-  };
   struct Key {
     runtime::Hash128 hash;  // of everything; of an incomplete key without the reachable rules
     runtime::Hash128 item;  // of the item and its definitions, without the reachable rules
     bool is_complete = false;
-    std::shared_ptr<const RuleNames> names;  // null if the answer has no rule names
+    /// The rules that a stored answer names #0, #1, …, by number; null if its rules are not known rules.
+    std::shared_ptr<const std::vector<std::uint32_t>> rules;
+    std::vector<std::string> names;  // the same, of a certificate
+    bool has_rules() const { return rules != nullptr || !names.empty(); }
   };
-  /// The rules reachable from a goal.
+  /// The known rules that are reachable from a goal.
   struct Reachable {
-    std::vector<std::uint32_t> rules;
-    runtime::Hash128 hash;                   // of the rules
-    std::shared_ptr<const RuleNames> names;  // made on first use
+    std::shared_ptr<const std::vector<std::uint32_t>> rules;  // ascending
+    runtime::Hash128 hash;                                    // of the rules
   };
   struct HashOfHash {
     std::size_t operator()(const runtime::Hash128& hash) const { return hash.low; }
@@ -69,14 +66,18 @@ class AnswerCache {
   };
   template <class Value>
   using ByHash = std::unordered_map<runtime::Hash128, Value, HashOfHash>;
+  template <class Value>
+  using ByText = std::unordered_map<std::string, Value, HashOfText, std::equal_to<>>;
   const std::string& rule_text(TaskKind kind, const std::string& item) const;
   Key make_key(TaskKind kind, const std::string& item);
   const std::string& digest_of(std::string_view word);
   void add_rules_of_known_rule(TaskKind kind, const std::string& item, Key& key);
   void add_rules_of_goal(TaskKind kind, const std::function<ReachableRules::Operators()>& compute, Key& key);
-  void add_reachable_rules(TaskKind kind, Reachable& reachable, Key& key);
+  static void add_reachable_rules(TaskKind kind, const Reachable& reachable, Key& key);
   Reachable find_reachable(const ReachableRules::Instances& goal, std::uint32_t excluded_begin,
                            std::uint32_t excluded_end);
+  std::string stored_name(const Key& key, const std::string& name) const;
+  std::string current_name(const Key& key, const std::string& stored) const;
   ReachableRules::Operators operators(const runtime::Hash128& item,
                                       const std::function<ReachableRules::Operators()>& compute);
   void add_request(const std::string& item, runtime::Hasher& hasher, Key& key);
@@ -87,9 +88,10 @@ class AnswerCache {
   runtime::Journal journal_;
   ByHash<runtime::Journal::Location> records_;  // by key
   /// Digests of definitions by word; empty if the word is not an operator.
-  std::unordered_map<std::string, std::string, HashOfText, std::equal_to<>> digests_;
+  ByText<std::string> digests_;
   ByHash<Key> missing_;  // keys of items that were not found, by kind and item; saves computing them again in add()
   ReachableRules rules_;
+  ByText<std::vector<std::uint32_t>> numbers_;                // of the known rules, by name; ascending
   std::map<ReachableRules::Instances, Reachable> reachable_;  // by goals that may use all rules
   std::vector<runtime::Hash128> rule_hashes_;                 // by rule that workers know
 };

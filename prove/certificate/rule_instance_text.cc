@@ -79,16 +79,22 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-std::string with_rule_renamed(const std::string& line, const std::map<std::string, std::string>& names) {
+std::string with_rule_renamed(const std::string& line, const NewRuleName& new_name) {
   const std::string rule = rule_name_in(line);
-  const auto found = names.find(rule);
-  return found == names.end() ? line : found->second + line.substr(rule.size());
+  return new_name(rule) + line.substr(rule.size());
+}
+
+std::string with_rules_renamed(std::string_view lines, const NewRuleName& new_name) {
+  std::string text;
+  for (const std::string& line : lines_of(lines)) text += with_rule_renamed(line, new_name) + "\n";
+  return text;
 }
 
 std::string with_rules_renamed(std::string_view lines, const std::map<std::string, std::string>& names) {
-  std::string text;
-  for (const std::string& line : lines_of(lines)) text += with_rule_renamed(line, names) + "\n";
-  return text;
+  return with_rules_renamed(lines, [&](const std::string& name) {
+    const auto found = names.find(name);
+    return found == names.end() ? name : found->second;
+  });
 }
 
 RuleInstanceReader::RuleInstanceReader(const Rule& goal, algebra::Library& library, algebra::TermBank& bank,

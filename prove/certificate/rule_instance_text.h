@@ -2,6 +2,7 @@
 // and a value for each of its sizes, over the variables and sizes of the goal.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,9 +29,13 @@ std::string rule_name_in(const std::string& line);
 /// Returns the lines of a text without newlines; empty lines are dropped.
 std::vector<std::string> lines_of(std::string_view text);
 
-/// Returns the line with its rule's name mapped by `names`; unchanged if the name is not in `names`.
-std::string with_rule_renamed(const std::string& line, const std::map<std::string, std::string>& names);
+/// Returns the new name of a rule.
+using NewRuleName = std::function<std::string(const std::string& name)>;
+/// Returns the line with its rule renamed.
+std::string with_rule_renamed(const std::string& line, const NewRuleName& new_name);
 /// The same for each line of a text. Every line of the result ends with a newline.
+std::string with_rules_renamed(std::string_view lines, const NewRuleName& new_name);
+/// The same with new names by old ones; other rules keep their names.
 std::string with_rules_renamed(std::string_view lines, const std::map<std::string, std::string>& names);
 
 /// A reader of rule instances over the variables of one goal.

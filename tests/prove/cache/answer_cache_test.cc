@@ -98,6 +98,30 @@ TEST_CASE("A cached derivation does not depend on unreachable rules and is retur
   CHECK(unpack_result(*found).certificate.find("c2:") == std::string::npos);
 }
 
+TEST_CASE("A cached derivation names the enabled one of several known rules of one name") {
+  CacheFixture fixture;
+  const WorkItem item{TaskKind::Explain, goal("c9")};
+  const std::vector<std::string> updates{add_rule_update(twice_transposed("c2")),
+                                         add_rule_update(back("c1")),
+                                         remove_rule_update(0),
+                                         remove_rule_update(1),
+                                         add_rule_update(back("c1")),
+                                         add_rule_update(twice_transposed("c2"))};
+  Worker worker(fixture.library, {});
+  for (const std::string& update : updates) worker.update_rules(update);
+  AnswerCache cache(fixture.path(), fixture.library, 1);
+  cache.update_rules(updates);
+  REQUIRE_FALSE(cache.find(item.kind, item.text));
+  const std::string answer = worker.answer(Task{item.kind, {item.text}, 1}).items.at(0);
+  cache.add(item.kind, item.text, answer);
+  REQUIRE(unpack_result(answer).instance_count > 1);
+  CHECK(comparable(cache.find(item.kind, item.text).value()) == comparable(answer));
+  cache.sync();
+  const auto renamed = fixture.cached({back("c7"), twice_transposed("c8")}, item);
+  REQUIRE(renamed);
+  CHECK(comparable(*renamed) == comparable(fixture.computed({back("c7"), twice_transposed("c8")}, item)));
+}
+
 TEST_CASE("A candidate that was derived before is derived again without a comparison of domains") {
   CacheFixture fixture;
   const std::string text =
