@@ -81,10 +81,21 @@ CandidateResult unpack_result(std::string_view packed) {
 }
 
 std::string to_text(const std::vector<CandidateResult>& results) {
-  std::string text = "[";
-  for (const CandidateResult& result : results)
-    text += (text.size() > 1 ? "," : "") + runtime::to_text(to_json(result));
-  return text + "]";
+  std::string text;
+  for (const std::string& chunk : to_chunks(results)) text += chunk;
+  return text;
+}
+
+std::vector<std::string> to_chunks(const std::vector<CandidateResult>& results) {
+  constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+  std::vector<std::string> chunks{"["};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (chunks.back().size() >= chunk_bytes) chunks.emplace_back();
+    if (i > 0) chunks.back() += ",";
+    chunks.back() += runtime::to_text(to_json(results[i]));
+  }
+  chunks.back() += "]";
+  return chunks;
 }
 
 std::vector<CandidateResult> results_from_text(const std::string& text) {

@@ -47,6 +47,8 @@ CandidateResult unpack_result(std::string_view packed);
 
 /// A list of results as text, in the form of to_json. Reading throws InputError on other text.
 std::string to_text(const std::vector<CandidateResult>& results);
+/// The same text in chunks: one text of hundreds of megabytes would be copied as it grows.
+std::vector<std::string> to_chunks(const std::vector<CandidateResult>& results);
 std::vector<CandidateResult> results_from_text(const std::string& text);
 
 }  // namespace rulemill::prove

@@ -5,6 +5,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/file_integrity.h"
 #include "runtime/text/error.h"
+#include "runtime/text/hash.h"
 #include "runtime/text/json.h"
 
 namespace rulemill::runtime {
@@ -41,6 +42,20 @@ void Stage::write(const std::string& file, std::string_view content) {
   RM_CHECK(manifest_.has_value(), "only the first rank writes " + file);
   write_file(folder_ / file, content);
   manifest_->add(make_manifest_entry(file, name_, bytes_of(content)));
+}
+
+void Stage::write(const std::string& file, const std::vector<std::string>& chunks) {
+  RM_CHECK(manifest_.has_value(), "only the first rank writes " + file);
+  std::vector<ByteView> views;
+  Hasher hasher;
+  std::uint64_t size = 0;
+  for (const std::string& chunk : chunks) {
+    views.push_back(bytes_of(chunk));
+    hasher.add(views.back());
+    size += chunk.size();
+  }
+  write_file(folder_ / file, views);
+  manifest_->add({file, name_, size, to_hex(hasher.digest128()), {}});
 }
 
 Attributes Stage::finish(const Attributes& statistics) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/files/manifest.h"
 #include "runtime/mpi/communicator.h"
@@ -39,6 +40,8 @@ class Stage {
 
   /// Writes a file of the folder and lists it. On the first rank; the manifest is saved by finish().
   void write(const std::string& file, std::string_view content);
+  /// Writes the concatenation of the chunks.
+  void write(const std::string& file, const std::vector<std::string>& chunks);
   /// Marks the stage as finished. Returns the first rank's statistics.
   Attributes finish(const Attributes& statistics);
 

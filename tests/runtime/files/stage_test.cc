@@ -41,6 +41,19 @@ TEST_CASE("a finished stage begins again if a file is damaged or its statistics 
   CHECK(stage.kept_files().empty());
 }
 
+TEST_CASE("a file that is written in chunks is the concatenation and is intact") {
+  const ScratchFolder folder;
+  const Communicator self = Communicator::self();
+  {
+    Stage stage(folder.path(), "join", self);
+    REQUIRE_FALSE(stage.begin("digest", OldFiles::Discard));
+    stage.write("candidates", std::vector<std::string>{"a", "", "bc"});
+    stage.finish({});
+  }
+  CHECK(read_file(folder / "candidates") == "abc");
+  CHECK(Stage(folder.path(), "join", self).begin("digest", OldFiles::Keep));
+}
+
 TEST_CASE("an unfinished stage keeps its intact files") {
   const ScratchFolder folder;
   const Communicator self = Communicator::self();
