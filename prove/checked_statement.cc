@@ -4,9 +4,9 @@
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
-#include "prove/core/rule_record.h"
 #include "prove/tasks/candidate_result.h"
 #include "prove/tasks/definition_proof.h"
+#include "prove/tasks/rule_record.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {

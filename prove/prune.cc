@@ -1,14 +1,12 @@
 #include "prove/prune.h"
 
 #include <map>
-#include <memory>
-#include <unordered_map>
 #include <utility>
 
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/core/minimal_core.h"
-#include "prove/core/rule_record.h"
+#include "prove/tasks/rule_record.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/journal.h"
 #include "runtime/files/stage.h"
@@ -60,25 +58,26 @@ class DatabaseWriter {
                                                  TaskScheduler& scheduler) {
     const std::size_t first = records_.size();
     records_.resize(first + derived.size());
-    std::unordered_map<std::size_t, std::unique_ptr<OwnRecord>> uncertified;
     std::map<std::size_t, std::string> reasons;
     const auto request = [&](std::size_t item) {
-      auto own = std::make_unique<OwnRecord>(derived[item], "r" + std::to_string(first + item + 1), library_);
-      const std::string instances = with_rules_renamed(derived[item].certificate, names_);
-      std::string text =
-          certificate_request(own->statement(), algebra::Certificate::Kind::Derivation, instances, statements_);
-      uncertified.emplace(item, std::move(own));
-      return text;
+      return certificate_request(derived[item].rule, algebra::Certificate::Kind::Derivation,
+                                 with_rules_renamed(derived[item].certificate, names_), statements_);
     };
-    const auto store = [&](std::size_t item, std::string certificate) {
-      const auto own = std::move(uncertified.extract(item).mapped());
-      own->record.certificate.text = std::move(certificate);
-      if (has_checkable_proof(own->record.certificate.text))
-        records_[first + item] = writer_.serialize(own->record, own->bank, own->symbols);
-      else
-        reasons.emplace(item, reason_without_proof(own->record.certificate.text));
+    const auto store = [&](std::size_t item, const std::string& answer) {
+      CertifiedRecord certified = unpack_record(answer);
+      if (!has_checkable_proof(certified.certificate)) {
+        reasons.emplace(item, reason_without_proof(certified.certificate));
+        return;
+      }
+      algebra::RuleRecord record;
+      record.rule.id = "r" + std::to_string(first + item + 1);
+      record.rule.tier = algebra::Tier::Derived;
+      record.certificate = {algebra::Certificate::Kind::Derivation, std::move(certified.certificate)};
+      record.statistics = {derived[item].queries, derived[item].instance_count};
+      record.example = derived[item].example;
+      records_[first + item] = writer_.join(record, certified.parts);
     };
-    scheduler.answer_each({TaskKind::Certify, derived.size(), request, store, {}});
+    scheduler.answer_each({TaskKind::CertifyRecord, derived.size(), request, store, {}});
     return reasons;
   }
 

@@ -13,6 +13,18 @@
 namespace rulemill::algebra {
 namespace {
 
+/// Sets the certificate, the statistics and the example.
+void set_proof(const RuleRecord& record, proto::Rule& to) {
+  to.mutable_certificate()->set_kind(static_cast<proto::Certificate::Kind>(record.certificate.kind));
+  to.mutable_certificate()->set_text(record.certificate.text);
+  to.mutable_statistics()->set_queries(record.statistics.queries);
+  to.mutable_statistics()->set_instances(record.statistics.instances);
+  for (const auto& shape : record.example) {
+    proto::Sizes& sizes = *to.add_example();
+    for (const std::int64_t dim : shape) sizes.add_sizes(dim);
+  }
+}
+
 /// Serializes one rule. Terms become indices into its variables and nodes.
 class RuleWriter {
  public:
@@ -45,14 +57,7 @@ class RuleWriter {
     for (const Atom pack : rule.packs) to.add_packs(symbols_.name(pack));
     to.set_reversible(record.reversible);
     to.set_phase(static_cast<proto::SearchPhase>(record.phase));
-    to.mutable_certificate()->set_kind(static_cast<proto::Certificate::Kind>(record.certificate.kind));
-    to.mutable_certificate()->set_text(record.certificate.text);
-    to.mutable_statistics()->set_queries(record.statistics.queries);
-    to.mutable_statistics()->set_instances(record.statistics.instances);
-    for (const auto& shape : record.example) {
-      proto::Sizes& sizes = *to.add_example();
-      for (const std::int64_t dim : shape) sizes.add_sizes(dim);
-    }
+    set_proof(record, to);
   }
 
  private:
@@ -118,6 +123,37 @@ std::string RuleSetWriter::serialize(const RuleRecord& record, const TermBank& b
   proto::RuleSet part;  // fields of a message in parts are those of the whole, one after the other
   RuleWriter(bank, symbols, operators_).write(record, *part.add_rules());
   return part.SerializeAsString();
+}
+
+RecordParts serialize_parts(const RuleRecord& record, const TermBank& bank, const Symbols& symbols) {
+  std::set<std::string> operators;
+  proto::Rule before, after;
+  RuleWriter(bank, symbols, operators).write(record, before);
+  after.mutable_packs()->Swap(before.mutable_packs());
+  after.set_phase(before.phase());
+  before.clear_phase();
+  before.clear_id();
+  before.clear_tier();
+  before.clear_certificate();
+  before.clear_statistics();
+  before.clear_example();
+  return {before.SerializeAsString(), after.SerializeAsString(), {operators.begin(), operators.end()}};
+}
+
+std::string RuleSetWriter::join(const RuleRecord& record, const RecordParts& parts) {
+  operators_.insert(parts.operators.begin(), parts.operators.end());
+  proto::Rule name, proof;
+  name.set_id(record.rule.id);
+  name.set_tier(static_cast<proto::Tier>(record.rule.tier));
+  set_proof(record, proof);
+  const std::string rule = name.SerializeAsString() + parts.before + proof.SerializeAsString() + parts.after;
+  constexpr std::uint8_t length_delimited = 2, continued = 0x80;  // of protobuf's encoding
+  std::string bytes(1, static_cast<char>(proto::RuleSet::kRulesFieldNumber << 3 | length_delimited));
+  for (std::size_t size = rule.size(); true; size >>= 7) {
+    const bool is_last = size < continued;
+    bytes += static_cast<char>((size % continued) | (is_last ? 0 : continued));
+    if (is_last) return bytes += rule;
+  }
 }
 
 std::string RuleSetWriter::finish(const Provenance& provenance, std::vector<std::string> records,

@@ -67,6 +67,14 @@ struct RuleSet {
 /// Protobuf's limit on message size.
 inline constexpr std::size_t max_database_bytes = (std::size_t{1} << 31) - 1024;
 
+/// The serialized fields of a record that depend on its rule alone: those before the certificate, without id and tier,
+/// and those after the example.
+struct RecordParts {
+  std::string before, after;
+  std::vector<std::string> operators;  // in use, by name
+};
+RecordParts serialize_parts(const RuleRecord& record, const TermBank& bank, const Symbols& symbols);
+
 /// Serializes a database record by record, so that neither rules nor records of a large one share a term bank.
 class RuleSetWriter {
  public:
@@ -74,8 +82,10 @@ class RuleSetWriter {
 
   /// Returns a record's part of the database. Thread-compatible; the order of calls has no effect.
   std::string serialize(const RuleRecord& record, const TermBank& bank, const Symbols& symbols);
+  /// Returns the same of a record whose rule is serialized in parts; `record` needs only the rule's id and tier.
+  std::string join(const RuleRecord& record, const RecordParts& parts);
   /// Returns the database of the records, in this order. Sets the digests of the provenance for the operators of all
-  /// records that were serialized. Throws Error beyond `max_bytes`.
+  /// records that were serialized or joined. Throws Error beyond `max_bytes`.
   std::string finish(const Provenance& provenance, std::vector<std::string> records,
                      const std::vector<std::pair<std::string, std::uint64_t>>& funnel,
                      std::size_t max_bytes = max_database_bytes) const;

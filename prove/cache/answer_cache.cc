@@ -7,6 +7,7 @@
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/solver/solver.h"
 #include "prove/tasks/candidate_result.h"
+#include "prove/tasks/rule_record.h"
 #include "runtime/process/program_digest.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
@@ -91,6 +92,17 @@ std::string renamed_certificate(const std::string& text, const NewRuleName& new_
   CertificateText certificate = parse_certificate(text, answers_file);
   for (std::string& line : certificate.rule_instances) line = with_rule_renamed(line, new_name);
   return to_string(certificate);
+}
+
+/// Returns whether answers are or have certificates.
+bool has_certificate(TaskKind kind) { return kind == TaskKind::Certify || kind == TaskKind::CertifyRecord; }
+
+/// Returns the answer of such a kind with the rules of its rule instances renamed.
+std::string renamed_answer(TaskKind kind, const std::string& text, const NewRuleName& new_name) {
+  if (kind == TaskKind::Certify) return renamed_certificate(text, new_name);
+  CertifiedRecord record = unpack_record(text);
+  record.certificate = renamed_certificate(record.certificate, new_name);
+  return pack(record);
 }
 
 runtime::Hash128 hash_of(TaskKind kind, const std::string& item) {
@@ -277,7 +289,7 @@ const std::string& AnswerCache::rule_text(TaskKind kind, const std::string& item
 /// Adds a certificate request, with its rules' names translated.
 void AnswerCache::add_request(const std::string& item, runtime::Hasher& hasher, Key& key) {
   const CertificateRequest request = unpack_request(item);
-  hasher.add_text(request.statement);
+  hasher.add_text(renamed(request.statement, ""));
   hasher.add_number(request.derived ? 1 : 0);
   key.names = rule_names_of(request.rule_instances);
   const auto to_stored = [&](const std::string& name) { return stored_name(key, name); };
@@ -298,7 +310,7 @@ AnswerCache::Key AnswerCache::make_key(TaskKind kind, const std::string& item) {
   runtime::Hasher hasher;
   hasher.add_text(origin_);
   hasher.add_number(static_cast<std::uint64_t>(kind));
-  if (kind == TaskKind::Certify) {
+  if (has_certificate(kind)) {
     add_request(item, hasher, key);
   } else {
     const std::string& text = rule_text(kind, item);
@@ -322,7 +334,7 @@ std::optional<std::string> AnswerCache::find(TaskKind kind, const std::string& i
   }
   const std::string stored = journal_.read(found->second);
   const auto to_current = [&](const std::string& each) { return current_name(key, each); };
-  if (kind == TaskKind::Certify) return key.has_rules() ? renamed_certificate(stored, to_current) : stored;
+  if (has_certificate(kind)) return key.has_rules() ? renamed_answer(kind, stored, to_current) : stored;
   if (!has_result(kind)) return stored;
   CandidateResult result = unpack_result(stored);
   const std::string_view name = name_of(rule_text(kind, item));
@@ -360,7 +372,7 @@ void AnswerCache::add(TaskKind kind, const std::string& item, const std::string&
   }
   std::string stored = answer, keys(key_text(key.hash));
   const auto to_stored = [&](const std::string& each) { return stored_name(key, each); };
-  if (kind == TaskKind::Certify && key.has_rules()) stored = renamed_certificate(answer, to_stored);
+  if (has_certificate(kind) && key.has_rules()) stored = renamed_answer(kind, answer, to_stored);
   if (has_result(kind)) {
     result.goal_operators.clear();
     if (key.has_rules()) result.certificate = with_rules_renamed(result.certificate, to_stored);

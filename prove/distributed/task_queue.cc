@@ -16,7 +16,7 @@ constexpr std::size_t look_ups_at_a_time = 64;
 std::size_t max_items(TaskKind kind) {
   constexpr std::size_t certificates = 8, checks = 16, derivations = 32;
   if (is_proof(kind) || kind == TaskKind::CheckAlone) return 1;
-  if (kind == TaskKind::Certify) return certificates;
+  if (kind == TaskKind::Certify || kind == TaskKind::CertifyRecord) return certificates;
   return kind == TaskKind::Check ? checks : derivations;
 }
 

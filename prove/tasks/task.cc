@@ -30,6 +30,7 @@ const char* task_name(TaskKind kind) {
     case TaskKind::Generalize:
       return "proofs";
     case TaskKind::Certify:
+    case TaskKind::CertifyRecord:
       return "certificates";
     case TaskKind::Check:
     case TaskKind::CheckAlone:

@@ -6,6 +6,7 @@
 #include "prove/certificate/derivation_composer.h"
 #include "prove/certificate/record_check.h"
 #include "prove/tasks/definition_proof.h"
+#include "prove/tasks/rule_record.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 
@@ -131,6 +132,8 @@ std::string Worker::answer(const Task& task, const std::string& item) {
       return proof(generalize_rule(item, library_, options_.prover));
     case TaskKind::Certify:
       return make_certificate(item, library_, options_.prover);
+    case TaskKind::CertifyRecord:
+      return pack(make_record(item, library_, options_.prover));
     case TaskKind::Compose:
       return compose_derivation(item, library_);
     case TaskKind::Check:

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <random>
+#include <utility>
 
 #include "algebra/language/poly_parser.h"
 #include "algebra/rules/rule_set_format.h"
@@ -88,6 +89,26 @@ std::string changed(Change&& change) {
 }
 
 }  // namespace
+
+TEST_CASE("a record that is joined from parts has the bytes of a serialized one") {
+  RuleFixture fixture;
+  RuleSet set = fixture.sample();
+  set.rules[0].certificate.text = std::string(300'000, 'x');  // a length of three bytes
+  RuleSetWriter whole(fixture.library), joined(fixture.library);
+  std::vector<std::string> records, parts;
+  for (const RuleRecord& record : set.rules) {
+    records.push_back(whole.serialize(record, fixture.bank, fixture.symbols));
+    RuleRecord named, unnamed = record;
+    named.rule.id = std::exchange(unnamed.rule.id, "another");
+    named.rule.tier = std::exchange(unnamed.rule.tier, Tier::None);
+    named.certificate = std::exchange(unnamed.certificate, {});
+    named.statistics = std::exchange(unnamed.statistics, {});
+    named.example = std::exchange(unnamed.example, {});
+    parts.push_back(joined.join(named, serialize_parts(unnamed, fixture.bank, fixture.symbols)));
+  }
+  CHECK(parts == records);
+  CHECK(joined.finish(set.provenance, parts, set.funnel) == whole.finish(set.provenance, records, set.funnel));
+}
 
 TEST_CASE("a database that is too large is rejected with its size") {
   RuleFixture fixture;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "prove/cache/answer_cache.h"
+#include "prove/tasks/rule_record.h"
 #include "prove/tasks/worker.h"
 #include "runtime/files/scratch_folder.h"
 #include "tests/shipped_operators.h"
@@ -120,6 +121,23 @@ TEST_CASE("A cached derivation names the enabled one of several known rules of o
   const auto renamed = fixture.cached({back("c7"), twice_transposed("c8")}, item);
   REQUIRE(renamed);
   CHECK(comparable(*renamed) == comparable(fixture.computed({back("c7"), twice_transposed("c8")}, item)));
+}
+
+TEST_CASE("A cached record does not depend on the names of its rules and is returned with the current ones") {
+  CacheFixture fixture;
+  const auto item = [&](const std::string& rule, const std::string& first, const std::string& second) {
+    const CandidateResult result =
+        unpack_result(fixture.computed({back(first), twice_transposed(second)}, {TaskKind::Explain, goal(rule)}));
+    return WorkItem{TaskKind::CertifyRecord,
+                    certificate_request(result.rule, algebra::Certificate::Kind::Derivation, result.certificate,
+                                        {{first, back("statement")}, {second, twice_transposed("statement")}})};
+  };
+  fixture.store({}, item("c9", "r1", "r2"));
+  const WorkItem renamed = item("c12", "r8", "r7");
+  const auto found = fixture.cached({}, renamed);
+  REQUIRE(found);
+  CHECK(*found == fixture.computed({}, renamed));
+  CHECK(unpack_record(*found).certificate.find("r7:") != std::string::npos);
 }
 
 TEST_CASE("A candidate that was derived before is derived again without a comparison of domains") {

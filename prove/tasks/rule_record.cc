@@ -1,8 +1,9 @@
-#include "prove/core/rule_record.h"
+#include "prove/tasks/rule_record.h"
 
 #include <algorithm>
 
 #include "algebra/terms/rule_text.h"
+#include "runtime/text/byte_lists.h"
 
 namespace rulemill::prove {
 namespace {
@@ -35,6 +36,37 @@ algebra::RuleRecord record_of(const CandidateResult& result, const std::string& 
   record.certificate.text = result.certificate;
   record.statistics = {result.queries, result.instance_count};
   record.example = result.example;
+  return record;
+}
+
+CertifiedRecord make_record(const std::string& packed_request, algebra::Library& library,
+                            const ProverOptions& options) {
+  const CertificateRequest request = unpack_request(packed_request);
+  CandidateResult result;
+  result.status = RuleStatus::Derived;
+  result.rule = request.statement;
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const algebra::RuleRecord record = record_of(result, {}, library, bank, symbols);
+  const CertificateText certificate = certify_by_instances(statement_of(record.rule, bank, symbols),
+                                                           request.rule_instances, request.premises, library, options);
+  return {to_string(certificate), algebra::serialize_parts(record, bank, symbols)};
+}
+
+std::string pack(const CertifiedRecord& record) {
+  runtime::Bytes bytes;
+  for (const std::string* text : {&record.certificate, &record.parts.before, &record.parts.after})
+    runtime::append_text(bytes, *text);
+  runtime::append_texts(bytes, record.parts.operators);
+  return std::string(runtime::text_of(bytes));
+}
+
+CertifiedRecord unpack_record(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  CertifiedRecord record;
+  for (std::string* text : {&record.certificate, &record.parts.before, &record.parts.after})
+    *text = runtime::take_text(rest);
+  record.parts.operators = runtime::take_texts(rest);
   return record;
 }
 
