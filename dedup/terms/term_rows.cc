@@ -170,30 +170,42 @@ void TermRows::fetch(std::vector<TermId> terms) {
       terms, [&](TermId t) { return t < lower_levels_.size() || fetched_index_[t - lower_levels_.size()] != no_id; });
   std::ranges::sort(terms);
   terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
-  std::vector<runtime::Bytes> requests(static_cast<std::size_t>(communicator_.size()));
-  for (const TermId t : terms) runtime::append_value(requests[static_cast<std::size_t>(owner(t / rows_per_shard_))], t);
-  std::vector<runtime::Bytes> replies;
-  std::uint64_t loaded = no_id;
-  fingerprint::ShardRows rows;
-  for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(requests))) {
-    replies.emplace_back();
-    for (const TermId t : runtime::values_of<TermId>(bytes)) {
-      if (loaded != t / rows_per_shard_) {
-        loaded = t / rows_per_shard_;
-        rows = read(loaded);
-      }
-      runtime::append_value(replies.back(), row_at(rows, t - rows.first));
-    }
-  }
-  std::vector<std::size_t> next(replies.size(), 0);
-  std::vector<std::vector<TermRow>> received;
-  for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(replies)))
-    received.push_back(runtime::values_of<TermRow>(bytes));
-  for (const TermId t : terms) {
-    const auto from = static_cast<std::size_t>(owner(t / rows_per_shard_));
+  fetched_.reserve(fetched_.size() + terms.size());
+  const auto add = [&](TermId t, const TermRow& row) {
     fetched_index_[t - lower_levels_.size()] = static_cast<std::uint32_t>(fetched_.size());
-    fetched_.push_back(received[from][next[from]++]);
+    fetched_.push_back(row);
     store_variables(t, fetched_.back());
+  };
+  fingerprint::ShardRows shard;
+  std::uint64_t loaded = no_id;
+  const auto read_row = [&](TermId t) {
+    if (loaded != t / rows_per_shard_) {
+      loaded = t / rows_per_shard_;
+      shard = read(loaded);
+    }
+    return row_at(shard, t - shard.first);
+  };
+  // Rows of this rank's shards, on one rank all of them, are not sent.
+  std::vector<std::vector<TermId>> requested(static_cast<std::size_t>(communicator_.size()));
+  for (const TermId t : terms) {
+    const int from = owner(t / rows_per_shard_);
+    if (from == communicator_.rank())
+      add(t, read_row(t));
+    else
+      requested[static_cast<std::size_t>(from)].push_back(t);
+  }
+  std::vector<runtime::Bytes> requests, replies;
+  for (const std::vector<TermId>& of_rank : requested)
+    runtime::append_bytes(requests.emplace_back(), runtime::bytes_of(of_rank));
+  for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(requests))) {
+    runtime::Bytes& reply = replies.emplace_back();
+    for (const TermId t : runtime::values_of<TermId>(bytes)) runtime::append_value(reply, read_row(t));
+  }
+  std::size_t from = 0;
+  for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(replies))) {
+    const std::vector<TermRow> rows = runtime::values_of<TermRow>(bytes);
+    for (std::size_t i = 0; i < rows.size(); ++i) add(requested[from][i], rows[i]);
+    ++from;
   }
 }
 
