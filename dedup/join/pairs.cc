@@ -75,25 +75,16 @@ void SupersededTerms::add(const TermRows& rows, const TermClasses& classes, cons
 
 namespace {
 
-/// Sorts the members of each class and removes those that are congruent to others. Empty classes are omitted.
-std::vector<std::vector<TermId>> ordered_classes(const TermRows& rows, const TermClasses& classes,
-                                                 const SupersededTerms& superseded, const Vocabulary& vocabulary,
-                                                 const runtime::ThreadPool& thread_pool) {
-  constexpr std::size_t chunk = 1024;
-  std::vector<std::vector<TermId>> ordered(classes.classes.size());
-  thread_pool.run_interruptible((ordered.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
-    for (std::size_t i = c * chunk; i < std::min(ordered.size(), (c + 1) * chunk); ++i) {
-      std::vector<TermId>& kept = ordered[i];
-      for (const TermId t : classes.classes[i]) {
-        const auto& arguments = rows.row(t).arguments;
-        if (std::ranges::none_of(arguments, [&](TermId a) { return a != no_id && superseded.contains(a); }))
-          kept.push_back(t);
-      }
-      if (kept.size() > 1) kept = ordered_members(rows, kept, vocabulary);
-    }
-  });
-  std::erase_if(ordered, [](const std::vector<TermId>& members) { return members.empty(); });
-  return ordered;
+/// Returns the members of a class in order, without those that are congruent to others.
+std::vector<TermId> kept_members(const TermRows& rows, const std::vector<TermId>& members,
+                                 const SupersededTerms& superseded, const Vocabulary& vocabulary) {
+  std::vector<TermId> kept;
+  for (const TermId t : members) {
+    const auto& arguments = rows.row(t).arguments;
+    if (std::ranges::none_of(arguments, [&](TermId a) { return a != no_id && superseded.contains(a); }))
+      kept.push_back(t);
+  }
+  return kept.size() > 1 ? ordered_members(rows, kept, vocabulary) : kept;
 }
 
 /// Adds, for each member whose node has several outputs, the smallest members of other nodes as alternatives. An output
@@ -118,12 +109,10 @@ void add_alternatives(const TermRows& rows, const std::vector<TermId>& members, 
 
 RawPairs pair_terms(const TermRows& rows, const TermClasses& classes, const SupersededTerms& superseded,
                     const Vocabulary& vocabulary, const runtime::ThreadPool& thread_pool) {
-  RawPairs raw;
+  constexpr std::size_t chunk = 1024;
   const auto renamed = [&](TermId t) { return RenamedTerm{t, rows.row(t).renaming}; };
-  for (const std::vector<TermId>& members : ordered_classes(rows, classes, superseded, vocabulary, thread_pool)) {
-    for (std::size_t i = 1; i < members.size(); ++i) {
-      raw.pairs.emplace_back(renamed(members[i]), renamed(members[0]));
-    }
+  const auto add_pairs = [&](const std::vector<TermId>& members, RawPairs& raw) {
+    for (std::size_t i = 1; i < members.size(); ++i) raw.pairs.emplace_back(renamed(members[i]), renamed(members[0]));
     // The symmetries of the other members follow from those of the smallest one.
     for (std::uint32_t r = 0; r < 64; ++r) {
       if (rows.row(members[0]).symmetries >> r & 1) {
@@ -131,8 +120,21 @@ RawPairs pair_terms(const TermRows& rows, const TermClasses& classes, const Supe
       }
     }
     add_alternatives(rows, members, vocabulary, raw.alternatives);
+  };
+  const std::size_t count = classes.classes.size();
+  std::vector<RawPairs> chunks((count + chunk - 1) / chunk);
+  thread_pool.run_interruptible(chunks.size(), [&](std::size_t c, unsigned) {
+    for (std::size_t i = c * chunk; i < std::min(count, (c + 1) * chunk); ++i) {
+      const std::vector<TermId> members = kept_members(rows, classes.classes[i], superseded, vocabulary);
+      if (!members.empty()) add_pairs(members, chunks[c]);
+    }
+  });
+  RawPairs all;
+  for (const RawPairs& each : chunks) {
+    all.pairs.insert(all.pairs.end(), each.pairs.begin(), each.pairs.end());
+    all.alternatives.insert(all.alternatives.end(), each.alternatives.begin(), each.alternatives.end());
   }
-  return raw;
+  return all;
 }
 
 namespace {
