@@ -125,10 +125,10 @@ class Results(Case):
             self.assert_fails(discover(self.folder / "empty", command=stage), 3, "is not finished")
 
     @needs_mpi
-    def test_one_two_and_four_ranks_give_the_same_bytes(self):
+    def test_one_to_sixteen_ranks_give_the_same_bytes(self):
         self.assert_works(discover(self.folder / "1"))
         expected = results(self.folder / "1")
-        for ranks in (2, 4):
+        for ranks in (2, 3, 5, 16):
             self.assert_works(discover(self.folder / str(ranks), ranks=ranks))
             self.assert_same(expected, results(self.folder / str(ranks)))
 
