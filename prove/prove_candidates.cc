@@ -230,7 +230,7 @@ ProveSummary prove_candidates(const std::filesystem::path& out, const std::strin
       const std::vector<CandidateResult> results = CandidateRounds(split_rules(text), scheduler, options).run();
       summary = summarize(results);
       write_timings(out / timings_file, results);
-      stage.write(outcomes_file, to_chunks(results));
+      stage.write(outcomes_file, runtime::views_of(to_chunks(results)));
       // Other verdicts must be pruned again.
       const std::string pruned = manifest.inputs_digest(prune_stage);
       if (manifest.find(outcomes_file)->checksum != before && !pruned.empty()) manifest.begin(prune_stage, pruned);

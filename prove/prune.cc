@@ -81,8 +81,9 @@ class DatabaseWriter {
     return reasons;
   }
 
-  std::string finish(const algebra::Provenance& provenance,
-                     const std::vector<std::pair<std::string, std::uint64_t>>& funnel) {
+  /// Returns the chunks of the database.
+  std::vector<std::string> finish(const algebra::Provenance& provenance,
+                                  const std::vector<std::pair<std::string, std::uint64_t>>& funnel) {
     return writer_.finish(provenance, std::move(records_), funnel);
   }
 
@@ -177,7 +178,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     append_counts(summary, funnel);
     algebra::Provenance solved = provenance;
     solved.solver = Solver::version();
-    stage.write(pruned_file, database.finish(solved, funnel));
+    stage.write(pruned_file, runtime::views_of(database.finish(solved, funnel)));
     stage.write(dropped_file, to_text(summary.dropped));
     runtime::Attributes statistics = runtime::to_attributes(summary, prune_counts);
     statistics.insert_or_assign(failed_tasks_key, scheduler.failures());

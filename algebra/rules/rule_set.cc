@@ -1,6 +1,9 @@
 // Serializes the rule database. rule_set_reader.cc parses it.
 #include "algebra/rules/rule_set.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <algorithm>
 #include <set>
 
@@ -147,18 +150,21 @@ std::string RuleSetWriter::join(const RuleRecord& record, const RecordParts& par
   name.set_tier(static_cast<proto::Tier>(record.rule.tier));
   set_proof(record, proof);
   const std::string rule = name.SerializeAsString() + parts.before + proof.SerializeAsString() + parts.after;
-  constexpr std::uint8_t length_delimited = 2, continued = 0x80;  // of protobuf's encoding
-  std::string bytes(1, static_cast<char>(proto::RuleSet::kRulesFieldNumber << 3 | length_delimited));
-  for (std::size_t size = rule.size(); true; size >>= 7) {
-    const bool is_last = size < continued;
-    bytes += static_cast<char>((size % continued) | (is_last ? 0 : continued));
-    if (is_last) return bytes += rule;
+  constexpr std::uint32_t message = 2;  // protobuf's wire type
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.WriteTag(proto::RuleSet::kRulesFieldNumber << 3 | message);
+    out.WriteVarint32(static_cast<std::uint32_t>(rule.size()));
+    out.WriteString(rule);
   }
+  return bytes;
 }
 
-std::string RuleSetWriter::finish(const Provenance& provenance, std::vector<std::string> records,
-                                  const std::vector<std::pair<std::string, std::uint64_t>>& funnel,
-                                  std::size_t max_bytes) const {
+std::vector<std::string> RuleSetWriter::finish(const Provenance& provenance, std::vector<std::string> records,
+                                               const std::vector<std::pair<std::string, std::uint64_t>>& funnel,
+                                               std::size_t max_bytes) const {
   proto::RuleSet first, last;
   first.set_schema_version(rule_set_schema_version);
   proto::Provenance& out = *first.mutable_provenance();
@@ -185,21 +191,23 @@ std::string RuleSetWriter::finish(const Provenance& provenance, std::vector<std:
                                               runtime::format_bytes(size) + "; a database holds " +
                                               runtime::format_bytes(max_bytes) + ": take a smaller profile");
   }
-  std::string bytes = first.SerializeAsString();
-  bytes.reserve(size + checksum_bytes);
-  for (std::string& record : records) {
-    bytes += record;
-    record = {};
-  }
-  bytes += last.SerializeAsString();
-  return bytes += checksum_field(bytes);
+  std::vector<std::string> chunks = std::move(records);
+  chunks.insert(chunks.begin(), first.SerializeAsString());
+  chunks.push_back(last.SerializeAsString());
+  runtime::Hasher hasher;
+  for (const std::string& chunk : chunks) hasher.add(runtime::bytes_of(chunk));
+  chunks.push_back(checksum_field(hasher.digest128()));
+  return chunks;
 }
 
 std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, std::size_t max_bytes) {
   RuleSetWriter writer(bank.library());
   std::vector<std::string> records;
   for (const RuleRecord& record : rules.rules) records.push_back(writer.serialize(record, bank, symbols));
-  return writer.finish(rules.provenance, std::move(records), rules.funnel, max_bytes);
+  std::string bytes;
+  for (const std::string& chunk : writer.finish(rules.provenance, std::move(records), rules.funnel, max_bytes))
+    bytes += chunk;
+  return bytes;
 }
 
 void save(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, const std::filesystem::path& path) {

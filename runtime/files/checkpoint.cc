@@ -16,14 +16,16 @@ Checkpoint::Checkpoint(Stage& stage) : stage_(stage) {
 void Checkpoint::save(const std::string& chunk, ByteView bytes) {
   const std::vector<Bytes> shares = stage_.communicator().gather(bytes);
   if (stage_.communicator().is_root()) {
-    Bytes content;
-    for (const Bytes& share : shares) {
-      append_value(content, std::uint64_t{share.size()});
-      append_bytes(content, share);
+    std::vector<std::uint64_t> sizes;
+    for (const Bytes& share : shares) sizes.push_back(share.size());
+    std::vector<ByteView> chunks;
+    for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+      chunks.push_back(bytes_of(std::span(&sizes[rank], 1)));
+      chunks.push_back(shares[rank]);
     }
     const std::string name = file_name(chunk);
     std::filesystem::create_directories((stage_.folder() / name).parent_path());
-    stage_.write(name, text_of(content));
+    stage_.write(name, chunks);
     stage_.manifest()->save();
   }
   present_.insert(chunk);

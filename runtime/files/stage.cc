@@ -44,17 +44,15 @@ void Stage::write(const std::string& file, std::string_view content) {
   manifest_->add(make_manifest_entry(file, name_, bytes_of(content)));
 }
 
-void Stage::write(const std::string& file, const std::vector<std::string>& chunks) {
+void Stage::write(const std::string& file, std::span<const ByteView> chunks) {
   RM_CHECK(manifest_.has_value(), "only the first rank writes " + file);
-  std::vector<ByteView> views;
   Hasher hasher;
   std::uint64_t size = 0;
-  for (const std::string& chunk : chunks) {
-    views.push_back(bytes_of(chunk));
-    hasher.add(views.back());
+  for (const ByteView chunk : chunks) {
+    hasher.add(chunk);
     size += chunk.size();
   }
-  write_file(folder_ / file, views);
+  write_file(folder_ / file, chunks);
   manifest_->add({file, name_, size, to_hex(hasher.digest128()), {}});
 }
 

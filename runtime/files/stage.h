@@ -6,9 +6,9 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/files/manifest.h"
 #include "runtime/mpi/communicator.h"
@@ -41,7 +41,7 @@ class Stage {
   /// Writes a file of the folder and lists it. On the first rank; the manifest is saved by finish().
   void write(const std::string& file, std::string_view content);
   /// Writes the concatenation of the chunks.
-  void write(const std::string& file, const std::vector<std::string>& chunks);
+  void write(const std::string& file, std::span<const ByteView> chunks);
   /// Marks the stage as finished. Returns the first rank's statistics.
   Attributes finish(const Attributes& statistics);
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -20,6 +21,12 @@ template <class Range>
 requires(!std::is_convertible_v<Range, std::string_view>) ByteView bytes_of(const Range& values) {
   static_assert(std::is_trivially_copyable_v<std::remove_cvref_t<decltype(*std::data(values))>>);
   return std::as_bytes(std::span(std::data(values), std::size(values)));
+}
+
+inline std::vector<ByteView> views_of(const std::vector<std::string>& texts) {
+  std::vector<ByteView> views;
+  for (const std::string& text : texts) views.push_back(bytes_of(text));
+  return views;
 }
 
 inline Bytes copy_bytes(ByteView view) { return Bytes(view.begin(), view.end()); }

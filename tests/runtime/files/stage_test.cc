@@ -47,7 +47,7 @@ TEST_CASE("a file that is written in chunks is the concatenation and is intact")
   {
     Stage stage(folder.path(), "join", self);
     REQUIRE_FALSE(stage.begin("digest", OldFiles::Discard));
-    stage.write("candidates", std::vector<std::string>{"a", "", "bc"});
+    stage.write("candidates", std::vector<ByteView>{bytes_of("a"), {}, bytes_of("bc")});
     stage.finish({});
   }
   CHECK(read_file(folder / "candidates") == "abc");
