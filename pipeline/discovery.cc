@@ -215,6 +215,7 @@ std::string Discovery::candidates_digest() const {
 prove::ProofStageOptions Discovery::proof_options() const {
   prove::ProofStageOptions options;
   options.progress = options_.progress;
+  options.memory = options_.memory;
   options.worker_process = options_.workers;
   options.worker_process.workers = runtime::ThreadPool(options_.threads).threads();
   options.worker_process.worker.prover.seed = profile_.seed;

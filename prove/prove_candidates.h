@@ -20,6 +20,7 @@ namespace rulemill::prove {
 /// Options of the prove stage and of the prune stage (prune.h).
 struct ProofStageOptions {
   WorkerProcessOptions worker_process;
+  std::uint64_t memory = 0;  // bytes of the first rank, without worker processes; 0: no limit
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
 
@@ -44,7 +45,8 @@ inline constexpr const char* failed_tasks_key = "not_final";
 bool is_final(const runtime::Attributes& statistics);
 
 /// Writes the verdict on every candidate of `candidates`, a file in `out`, to outcomes.json in the order of the file.
-/// The proved rules are a core, not yet minimal. `inputs_digest` is that of the candidates' inputs. Collective.
+/// The proved rules are a core, not yet minimal. `inputs_digest` is that of the candidates' inputs. Collective. Throws
+/// Error if the memory limit is too small for this stage and the prune stage.
 ProveSummary prove_candidates(const std::filesystem::path& out, const std::string& candidates,
                               const std::string& inputs_digest, algebra::Library& library,
                               const runtime::Communicator& communicator, const ProofStageOptions& options);

@@ -84,8 +84,8 @@ class RuleSetWriter {
   std::string serialize(const RuleRecord& record, const TermBank& bank, const Symbols& symbols);
   /// Returns the same of a record whose rule is serialized in parts; `record` needs only the rule's id and tier.
   std::string join(const RuleRecord& record, const RecordParts& parts);
-  /// Returns the chunks of the database of the records, in this order. Sets the digests of the provenance for the operators of all
-  /// records that were serialized or joined. Throws Error beyond `max_bytes`.
+  /// Returns the chunks of the database of the records, in this order. Sets the digests of the provenance for the
+  /// operators of all records that were serialized or joined. Throws Error beyond `max_bytes`.
   std::vector<std::string> finish(const Provenance& provenance, std::vector<std::string> records,
                                   const std::vector<std::pair<std::string, std::uint64_t>>& funnel,
                                   std::size_t max_bytes = max_database_bytes) const;

@@ -112,6 +112,7 @@ class BadInput(Case):
         self.assert_works(rulemill("fingerprint", *words))
         self.assert_fails(rulemill("join", *words, "--memory", "24MiB"), 1, "--memory 24.0 MiB", "the levels below the last")
         self.assert_works(limited_run(["join", *words, "--memory", "150MB"], resource.RLIMIT_AS, 500 << 20))
+        self.assert_fails(rulemill("prove", *words, "--memory", "24MiB"), 1, "--memory 24.0 MiB", "takes the first rank about")
 
     def test_a_too_small_memory_limit_is_reported_with_a_sufficient_one(self):
         self.assert_fails(discover(self.folder / "out", "--max-ops", "3", "--memory", "20MiB", profile=REFERENCE), 1,
