@@ -164,8 +164,8 @@ class CandidateRounds {
 /// Throws Error if the limit is too small for what the first rank holds until the database is written: the outcomes
 /// and records of all candidates.
 void require_memory(std::uint64_t limit, const std::string& candidates) {
-  // Measured in the prune stage: 45 bytes per byte of the candidates' text at four operators, 47 at five.
-  constexpr std::uint64_t bytes_per_byte = 50;
+  // Measured in the prune stage: 25 bytes per byte of the candidates' text at four operators, 35 at five.
+  constexpr std::uint64_t bytes_per_byte = 36;
   const std::uint64_t required = runtime::current_memory_bytes() + bytes_per_byte * candidates.size();
   if (limit == 0 || required <= limit) return;
   throw runtime::Error("--memory " + runtime::format_bytes(limit),
