@@ -11,6 +11,11 @@ import sys
 import tempfile
 import unittest
 
+from definitions import Library
+from polynomials import Arithmetic, size
+from rules import RuleReader
+from statement import rank_reader
+
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 RULEMILL = os.environ.get("RULEMILL", str(ROOT / "build/release/rulemill"))
@@ -51,6 +56,20 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(compared.returncode, 0, compared.stdout[-3000:] + compared.stderr[-1000:])
         for verdict in ("accepted here, accepted by rulemill", "rejected here, rejected by rulemill"):
             self.assertIn(verdict, compared.stdout)
+
+
+class PartsTest(unittest.TestCase):
+    def test_ranks_are_known_where_sizes_of_one_would_divide_by_zero(self):
+        library = Library(ROOT / "data" / "operators")
+        kernels = "pool_kernel(; kernel=3, c=q*q2)"
+        rule = RuleReader("rule r(i1[n, 2*q, h, w], w1[q*q2*q3, 1, r, s]) "
+                          f"conv2d(conv2d(i1, concat({kernels}, {kernels}; axis=1)), w1) "
+                          "=> conv2d(avg_pool(i1; kernel=3), concat(w1, w1; axis=1))", library, Arithmetic(), rank_reader(library)).read()
+        self.assertEqual(len(rule.source), 1)
+
+    def test_equal_polynomials_have_one_text(self):
+        a, b = size("a"), size("b")
+        self.assertEqual(repr(a - b), repr(-1 * b + a))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Derived rules: instances of proved rules whose equations imply the rule by congruence."""
 
+from collections import Counter
+
 from certificates import Certificate
 from kernel import Kernel
 from lowering import Lowering
@@ -252,7 +254,7 @@ class Derivation:
                 inputs = [list(terms.variables.values())[k] for k in order]
                 result = terms.lowering.apply(node.operator, dict(node.parameters), inputs, node.sizes, [])[0]
                 element = result.element(tuple(output_index(d) for d in range(len(result.shape))), ())
-                forms.append(sorted(repr(self.ordered(canonical_product(p))) for p in element))
+                forms.append(Counter(self.ordered(canonical_product(p)) for p in element))
             self.commuting[key] = forms[0] == forms[1]
         return self.commuting[key]
 

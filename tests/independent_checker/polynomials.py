@@ -108,7 +108,7 @@ class Poly:
         return Poly({quotient_of(m, monomial): c // number for m, c in self.terms.items()})
 
     def __repr__(self):
-        return " + ".join("*".join([str(c)] + [text_of(a) for a in m]) for m, c in self.terms.items()) or "0"
+        return " + ".join("*".join([str(c)] + [text_of(a) for a in m]) for m, c in sorted(self.terms.items())) or "0"
 
 
 def text_of(a: int) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from definitions import Library
 from lowering import Lowering, Tensor
 from normal_form import Factor, Guard, Product, index_range, negated, relation_guards, without_redundant
-from polynomials import ATOMS, Arithmetic, CheckError, Poly, atoms_in, bound_index, is_nonnegative, output_index, variable
+from polynomials import ATOMS, Arithmetic, CheckError, Poly, atoms_in, bound_index, is_nonnegative, output_index, size, variable
 from rules import Node, Output, Rule, Variable, nodes_of
 
 
@@ -47,13 +47,14 @@ class Terms:
 
 
 def rank_reader(library: Library):
-    """The ranks of outputs, for readers of rules."""
+    """The ranks of outputs, for readers of rules. They do not depend on sizes, which are unknown: with numbers, a dimension that
+    is divided by could be 0."""
     terms = Terms(Lowering(library, Arithmetic()), {})
 
     def rank(term: Output) -> int:
         def declare(t):
             if isinstance(t, Variable):
-                terms.variables.setdefault(t, Tensor((Poly.of(1),) * t.rank, None))
+                terms.variables.setdefault(t, Tensor(tuple(size(f"{t.name}?{d}") for d in range(t.rank)), None))
             else:
                 for argument in t.node.arguments:
                     declare(argument)
