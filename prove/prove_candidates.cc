@@ -9,7 +9,6 @@
 #include "runtime/files/file_integrity.h"
 #include "runtime/files/journal.h"
 #include "runtime/files/stage.h"
-#include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
@@ -164,9 +163,10 @@ class CandidateRounds {
 /// Throws Error if the limit is too small for what the first rank holds until the database is written: the outcomes
 /// and records of all candidates.
 void require_memory(std::uint64_t limit, const std::string& candidates) {
-  // Measured in the prune stage: 25 bytes per byte of the candidates' text at four operators, 35 at five.
-  constexpr std::uint64_t bytes_per_byte = 36;
-  const std::uint64_t required = runtime::current_memory_bytes() + bytes_per_byte * candidates.size();
+  // Measured in the prune stage: 25 bytes per byte of the candidates' text at four operators, 35 at five. What the
+  // process has now does not count: the memory that the join has freed is used again.
+  constexpr std::uint64_t program = std::uint64_t{50} << 20, bytes_per_byte = 36;
+  const std::uint64_t required = program + bytes_per_byte * candidates.size();
   if (limit == 0 || required <= limit) return;
   throw runtime::Error("--memory " + runtime::format_bytes(limit),
                        "proving and pruning these candidates takes the first rank about " +
