@@ -20,6 +20,10 @@ namespace {
 using ExprKind = ScalarExpr::Kind;
 using View = TensorView;
 
+/// The type in which functions are evaluated, and results are stored.
+template <class Real>
+using ResultOf = std::conditional_t<std::is_same_v<Real, Tracked>, Tracked, double>;
+
 /// One scalar expression at fixed sizes, with index expressions compiled once; all arithmetic is in Real.
 template <class Real>
 class Interpreter {
@@ -47,23 +51,17 @@ class Interpreter {
   Real value(std::span<std::int64_t> indices) const {
     switch (expr_.kind) {
       case ExprKind::Constant:
-        return static_cast<Real>(static_cast<double>(expr_.value.num) / static_cast<double>(expr_.value.den));
+        return rounded_number(
+            static_cast<Real>(static_cast<double>(expr_.value.num) / static_cast<double>(expr_.value.den)));
       case ExprKind::InverseSize:
-        return Real{1} / static_cast<Real>(offsets_[0].at(sizes_, indices));
+        return rounded_number(Real(1 / static_cast<Elementary>(offsets_[0].at(sizes_, indices))));
       case ExprKind::Read:
         return read(indices);
-      case ExprKind::Add: {
-        Real sum = 0;
-        for (const Interpreter& operand : operands_) sum += operand.value(indices);
-        return sum;
-      }
-      case ExprKind::Mul: {
-        Real product = 1;
-        for (const Interpreter& operand : operands_) product *= operand.value(indices);
-        return product;
-      }
+      case ExprKind::Add:
+      case ExprKind::Mul:
+        return value_with(operands_.size(), Real{0}, indices);
       case ExprKind::Sum: {
-        Real sum = 0;
+        typename Accumulator<Real>::Type sum{};
         each_point(0, indices, [&] { sum += operands_[0].value(indices); });
         return sum;
       }
@@ -71,14 +69,14 @@ class Interpreter {
         std::optional<Real> best;
         each_point(0, indices, [&] {
           if (guards_hold(indices))
-            best = std::max(best.value_or(-std::numeric_limits<Real>::infinity()), operands_[0].value(indices));
+            best = larger(best.value_or(-std::numeric_limits<double>::infinity()), operands_[0].value(indices));
         });
-        return best.value_or(0);
+        return best.value_or(Real{0});
       }
       case ExprKind::Apply: {
-        std::array<double, 8> arguments{};
+        std::array<Result, 8> arguments{};
         for (std::size_t i = 0; i < operands_.size(); ++i) arguments.at(i) = operands_[i].value(indices);
-        const std::span<const double> given(arguments.data(), operands_.size());
+        const std::span<const Result> given(arguments.data(), operands_.size());
         return static_cast<Real>(evaluate(functions_[expr_.function], given));
       }
       default:
@@ -87,15 +85,25 @@ class Interpreter {
   }
 
  private:
+  using Result = ResultOf<Real>;
+
+  using Elementary = std::conditional_t<std::is_same_v<Real, float>, float, double>;
+
+  static Real rounded_number(Real number) {
+    if constexpr (std::is_same_v<Real, Tracked>)
+      number.error = number.value == std::floor(number.value) ? 0 : std::abs(number.value);
+    return number;
+  }
+
   Real read(std::span<std::int64_t> indices) const {
     const View& tensor = tensors_[expr_.tensor];
     std::int64_t element = 0;
     for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
       const std::int64_t index = offsets_[d].at(sizes_, indices);
-      if (index < 0 || index >= tensor.dims[d]) return 0;
+      if (index < 0 || index >= tensor.dims[d]) return Real{0};
       element = element * tensor.dims[d] + index;
     }
-    return static_cast<Real>(tensor.values[static_cast<std::size_t>(element)]);
+    return element_at<Real>(tensor.values.data(), tensor.errors.data(), element);
   }
 
   bool guards_hold(std::span<std::int64_t> indices) const {
@@ -127,14 +135,29 @@ class Interpreter {
 
 constexpr std::int64_t elements_at_a_time = 64;
 
+Tensor to_tensor(std::vector<std::int64_t> dims, std::vector<double> values) {
+  return {std::move(dims), std::move(values)};
+}
+
+Tensor to_tensor(std::vector<std::int64_t> dims, const std::vector<Tracked>& results) {
+  Tensor tensor{std::move(dims), {}};
+  for (const Tracked& result : results) {
+    tensor.values.push_back(result.value);
+    tensor.errors.push_back(result.error);
+  }
+  return tensor;
+}
+
 /// Computes one tensor; the elements of a large one are distributed over the cores.
 template <class Real>
-std::vector<double> compute_tensor(std::span<const Function> functions, const OperatorInstance& instance,
-                                   const TensorDefinition& definition, std::span<const std::int64_t> sizes,
-                                   std::span<const View> tensors, std::vector<std::int64_t>& dims) {
+Tensor compute_tensor(std::span<const Function> functions, const OperatorInstance& instance,
+                      const TensorDefinition& definition, std::span<const std::int64_t> sizes,
+                      std::span<const View> tensors) {
+  using Result = ResultOf<Real>;
+  std::vector<std::int64_t> dims;
   for (const IndexExprPtr& dim : definition.dims) dims.push_back(std::max<std::int64_t>(evaluate(*dim, sizes, {}), 0));
   const std::int64_t elements = element_count(dims);
-  std::vector<double> result(static_cast<std::size_t>(elements));
+  std::vector<Result> result(static_cast<std::size_t>(elements));
   std::vector<std::uint32_t> outer_functions;  // outermost last
   const ScalarExpr* root = definition.body.get();
   while (root->kind == ExprKind::Apply && root->operands.size() == 1) {
@@ -160,7 +183,7 @@ std::vector<double> compute_tensor(std::span<const Function> functions, const Op
     const std::int64_t row = dims.empty() ? 1 : dims.back();
     for (std::int64_t element = begin, count = 1; element < end; element += count) {
       set_indices(element, indices);
-      double* const value = &result[static_cast<std::size_t>(element)];
+      Result* const value = &result[static_cast<std::size_t>(element)];
       if (!strided) {
         *value = interpreter.value(indices);
         continue;
@@ -173,13 +196,13 @@ std::vector<double> compute_tensor(std::span<const Function> functions, const Op
     }
     const bool is_operand = strided && strided_operand < root->operands.size();
     for (std::int64_t element = begin; element < end && (is_operand || !outer_functions.empty()); ++element) {
-      double& value = result[static_cast<std::size_t>(element)];
+      Result& value = result[static_cast<std::size_t>(element)];
       if (is_operand) {
         set_indices(element, indices);
         value = interpreter.value_with(strided_operand, static_cast<Real>(value), indices);
       }
       for (std::uint32_t function : outer_functions)
-        value = evaluate(functions[function], std::span<const double>(&value, 1));
+        value = evaluate(functions[function], std::span<const Result>(&value, 1));
     }
   };
   const runtime::ThreadPool pool(elements < 4096 ? 1 : std::min(runtime::available_cores(), 64U));
@@ -188,7 +211,7 @@ std::vector<double> compute_tensor(std::span<const Function> functions, const Op
     const auto chunk = static_cast<std::int64_t>(w);
     compute_range(elements * chunk / chunks, elements * (chunk + 1) / chunks);
   });
-  return result;
+  return to_tensor(std::move(dims), std::move(result));
 }
 
 }  // namespace
@@ -204,21 +227,19 @@ std::optional<std::vector<Tensor>> run_reference(std::span<const Function> funct
   for (const Tensor* input : inputs) {
     RM_CHECK(static_cast<std::int64_t>(input->values.size()) == element_count(input->shape),
              "a tensor's values do not fill its shape");
-    tensors.push_back({input->values, input->shape});
+    tensors.push_back({input->values, input->shape, input->errors});
   }
-  const auto compute = arithmetic == Arithmetic::Float32 ? compute_tensor<float> : compute_tensor<double>;
-  std::vector<std::vector<double>> intermediates;
+  const auto compute = arithmetic == Arithmetic::Float32   ? compute_tensor<float>
+                       : arithmetic == Arithmetic::Tracked ? compute_tensor<Tracked>
+                                                           : compute_tensor<double>;
+  std::vector<Tensor> intermediates, outputs;
   intermediates.reserve(instance.intermediates.size());
   for (const TensorDefinition& intermediate : instance.intermediates) {
-    std::vector<std::int64_t> dims;
-    intermediates.push_back(compute(functions, instance, intermediate, sizes, tensors, dims));
-    tensors.push_back({intermediates.back(), std::move(dims)});
+    const Tensor& tensor = intermediates.emplace_back(compute(functions, instance, intermediate, sizes, tensors));
+    tensors.push_back({tensor.values, tensor.shape, tensor.errors});
   }
-  std::vector<Tensor> outputs;
-  for (const TensorDefinition& output : instance.outputs) {
-    Tensor& tensor = outputs.emplace_back();
-    tensor.values = compute(functions, instance, output, sizes, tensors, tensor.shape);
-  }
+  for (const TensorDefinition& output : instance.outputs)
+    outputs.push_back(compute(functions, instance, output, sizes, tensors));
   return outputs;
 }
 

@@ -16,10 +16,12 @@ namespace rulemill::algebra {
 struct Tensor {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
+  std::vector<double> errors{};  // of Tracked arithmetic, in unit roundoffs; empty: the values are exact
 };
 
-/// The precision to which every product, sum and function value is rounded.
-enum class Arithmetic : std::uint8_t { Float64, Float32 };
+/// The precision to which every product, sum and function value is rounded. Tracked: float64, and bounds of the errors
+/// of any arithmetic (tracked.h).
+enum class Arithmetic : std::uint8_t { Float64, Float32, Tracked };
 
 /// Returns all outputs, or nullopt if the shapes are ill-typed. `functions` are the library's.
 std::optional<std::vector<Tensor>> run_reference(std::span<const Function> functions, const OperatorInstance& instance,

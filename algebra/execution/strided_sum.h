@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algebra/execution/affine.h"
+#include "algebra/execution/tracked.h"
 #include "algebra/operators/expression.h"
 #include "algebra/sizes/checked.h"
 
@@ -18,7 +19,16 @@ namespace rulemill::algebra {
 struct TensorView {
   std::span<const double> values;
   std::vector<std::int64_t> dims;
+  std::span<const double> errors;  // of the values; empty: they are exact
 };
+
+template <class Real>
+Real element_at(const double* values, const double* errors, std::int64_t element) {
+  if constexpr (std::is_same_v<Real, Tracked>)
+    return {values[element], errors == nullptr ? 0 : errors[element]};
+  else
+    return static_cast<Real>(values[element]);
+}
 
 /// Σ over bound indices of one read, or of the product of two, as strided loops. Requires that every index of a read
 /// uses at most one bound index, so that the points inside the tensors form a box.
@@ -78,7 +88,8 @@ class StridedSum {
 
   /// Sums elements in a row. Those over the same points, whose reads are at equal distances, are summed side by side;
   /// each sum is in the same order as alone.
-  void values(std::span<const Box> boxes, double* results) const {
+  template <class Result>
+  void values(std::span<const Box> boxes, Result* results) const {
     while (!boxes.empty()) {
       const std::size_t run = length_of_run(boxes);
       const std::size_t done = run == max_run ? max_run : run >= 8 ? 8 : run >= 4 ? 4 : 1;
@@ -97,6 +108,7 @@ class StridedSum {
   }
 
  private:
+  using Sum = typename Accumulator<Real>::Type;
   static constexpr std::size_t none = ~std::size_t{0};
   static constexpr std::size_t max_run = 16;
 
@@ -110,7 +122,7 @@ class StridedSum {
   /// The indices of both reads where all loops are at 0.
   using Bases = std::array<std::array<std::int64_t, 8>, 2>;
   struct Read {
-    const double* values = nullptr;
+    const double *values = nullptr, *errors = nullptr;
     std::vector<Axis> axes;
     std::array<std::int64_t, 8> strides{};  // elements per step of each loop
   };
@@ -149,6 +161,7 @@ class StridedSum {
     if (slots_.size() > 8 || tensor.dims.size() > 8 || tensor.values.empty()) return false;
     Read read;
     read.values = tensor.values.data();
+    read.errors = tensor.errors.data();
     std::int64_t stride = element_count(tensor.dims);
     for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
       stride /= tensor.dims[d];
@@ -216,22 +229,22 @@ class StridedSum {
     return true;
   }
 
-  template <std::size_t N>
-  void store(const Box& box, const std::array<std::int64_t, 2>& distance, double* results) const {
-    const std::array<Real, N> sums = sum<N>(0, box, box.start, distance);
+  template <std::size_t N, class Result>
+  void store(const Box& box, const std::array<std::int64_t, 2>& distance, Result* results) const {
+    const std::array<Sum, N> sums = sum<N>(0, box, box.start, distance);
     std::ranges::copy(sums, results);
   }
 
   /// The sums of N elements over the loops from `loop` on.
   template <std::size_t N>
-  std::array<Real, N> sum(std::size_t loop, const Box& box, std::array<std::int64_t, 2> at,
-                          const std::array<std::int64_t, 2>& distance) const {
-    std::array<Real, N> total{};
+  std::array<Sum, N> sum(std::size_t loop, const Box& box, std::array<std::int64_t, 2> at,
+                         const std::array<std::int64_t, 2>& distance) const {
+    std::array<Sum, N> total{};
     if (box.low[loop] >= box.high[loop]) return total;
     for (std::size_t r = 0; r < reads_.size(); ++r) at[r] += box.low[loop] * reads_[r].strides[loop];
     if (loop + 1 == extents_.size()) return innermost<N>(box.high[loop] - box.low[loop], at, distance);
     for (std::int64_t i = box.low[loop]; i < box.high[loop]; ++i) {
-      const std::array<Real, N> inner = sum<N>(loop + 1, box, at, distance);
+      const std::array<Sum, N> inner = sum<N>(loop + 1, box, at, distance);
       for (std::size_t n = 0; n < N; ++n) total[n] += inner[n];
       for (std::size_t r = 0; r < reads_.size(); ++r) at[r] += reads_[r].strides[loop];
     }
@@ -239,18 +252,18 @@ class StridedSum {
   }
 
   template <std::size_t N>
-  std::array<Real, N> innermost(std::int64_t steps, const std::array<std::int64_t, 2>& at,
-                                const std::array<std::int64_t, 2>& distance) const {
-    const auto left = [&](auto apart) {
-      return Lane<decltype(apart)>{reads_[0].values + at[0], last_stride(0), apart};
+  std::array<Sum, N> innermost(std::int64_t steps, const std::array<std::int64_t, 2>& at,
+                               const std::array<std::int64_t, 2>& distance) const {
+    const auto lane_of = [&](std::size_t read, auto apart) {
+      const double* const errors = reads_[read].errors == nullptr ? nullptr : reads_[read].errors + at[read];
+      return Lane<decltype(apart)>{reads_[read].values + at[read], errors, last_stride(read), apart};
     };
-    const auto right = [&](auto apart) {
-      return Lane<decltype(apart)>{reads_[1].values + at[1], last_stride(1), apart};
-    };
+    const auto left = [&](auto apart) { return lane_of(0, apart); };
+    const auto right = [&](auto apart) { return lane_of(1, apart); };
     using Zero = std::integral_constant<std::int64_t, 0>;
     using One = std::integral_constant<std::int64_t, 1>;
     if (reads_.size() == 1) {
-      std::array<Real, N> total{};
+      std::array<Sum, N> total{};
       const auto lane = left(distance[0]);
       for (std::int64_t i = 0; i < steps; ++i)
         for (std::size_t n = 0; n < N; ++n) total[n] += lane.template at<Real>(i, n);
@@ -265,19 +278,19 @@ class StridedSum {
   /// The elements that N sums read of one tensor, in each step of the innermost loop.
   template <class Distance>
   struct Lane {
-    const double* values;
+    const double *values, *errors;
     std::int64_t stride;
     Distance distance;
 
     template <class Value>
     Value at(std::int64_t step, std::size_t n) const {
-      return static_cast<Value>(values[step * stride + static_cast<std::int64_t>(n) * distance]);
+      return element_at<Value>(values, errors, step * stride + static_cast<std::int64_t>(n) * distance);
     }
   };
 
   template <std::size_t N, class Left, class Right>
-  static std::array<Real, N> products(std::int64_t steps, const Left& left, const Right& right) {
-    std::array<Real, N> total{};
+  static std::array<Sum, N> products(std::int64_t steps, const Left& left, const Right& right) {
+    std::array<Sum, N> total{};
     for (std::int64_t i = 0; i < steps; ++i)
       for (std::size_t n = 0; n < N; ++n) total[n] += left.template at<Real>(i, n) * right.template at<Real>(i, n);
     return total;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "algebra/operators/function.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 
@@ -59,6 +61,26 @@ Real apply(Function::Op op, Real a, Real b) {
   }
 }
 
-double evaluate(const Function& function, std::span<const double> arguments);
+template <class Real>
+Real evaluate(const Function& function, std::span<const Real> arguments) {
+  std::array<Real, 64> stack{};
+  std::size_t top = 0;
+  for (const Function::Instruction& instruction : function.program) {
+    RM_CHECK(top + 1 < stack.size(), "a scalar function nests too deeply");
+    if (instruction.op == Function::Op::Argument) {
+      stack[top++] = arguments[instruction.argument];
+    } else if (instruction.op == Function::Op::Number) {
+      stack[top++] = instruction.number;
+    } else {
+      const Real b = stack[--top];
+      const Real a = is_unary(instruction.op) ? b : stack[--top];
+      stack[top++] = apply(instruction.op, a, b);
+    }
+  }
+  return stack[0];
+}
+inline double evaluate(const Function& function, std::span<const double> arguments) {
+  return evaluate<double>(function, arguments);
+}
 
 }  // namespace rulemill::algebra

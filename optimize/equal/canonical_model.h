@@ -41,6 +41,7 @@ class CanonicalModel {
   /// Replaces the canonical term, for nodes that are added later.
   void set_value(ValueId original, ValueId canonical) { canonical_[original] = canonical; }
   const ImportedModel& import() const { return *import_; }
+  const ModelIdentity& identity() const { return *identity_; }
 
  private:
   ValueId input(ValueId original);

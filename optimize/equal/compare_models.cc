@@ -13,6 +13,7 @@
 #include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
 #include "optimize/onnx/identity/constant_part.h"
+#include "optimize/onnx/subgraphs.h"
 #include "optimize/rule_databases.h"
 #include "optimize/search/search_graph.h"
 #include "optimize/verify/constant_values.h"
@@ -42,26 +43,47 @@ struct NamedModel {
   ModelIdentity identity;
 };
 
+/// What the comparisons of two models and of their subgraphs share.
+struct ComparisonContext {
+  explicit ComparisonContext(const EqualityOptions& given)
+      : options(given),
+        library(algebra::Library::load(options.operators)),
+        terms(library),
+        loaded(load_databases(options.rules, library, terms, symbols)),
+        joined(join_rules(loaded)),
+        inference(options.type_helper) {}
+
+  const EqualityOptions& options;
+  algebra::Library library;
+  algebra::TermBank terms;
+  algebra::Symbols symbols;
+  std::vector<RuleDatabase> loaded;
+  std::vector<algebra::RuleRecord> joined;
+  NodeInference inference;
+};
+
 /// Two models in one bank.
 class ModelComparison {
  public:
-  explicit ModelComparison(const EqualityOptions& options)
-      : options_(options),
-        library_(algebra::Library::load(options.operators)),
-        terms_(library_),
-        loaded_(load_databases(options.rules, library_, terms_, symbols_)),
-        joined_(join_rules(loaded_)),
-        bank_(library_, symbols_),
-        inference_(options.type_helper),
+  /// `bounds` are assumed of open dimensions. Throws InputError if the models have different inputs or outputs.
+  ModelComparison(ComparisonContext& context, OnnxModel before, OnnxModel after, SizeBounds bounds = {},
+                  OuterTypes outer_types = {})
+      : context_(context),
+        options_(context.options),
+        bank_(context.library, context.symbols),
         constants_(bank_),
-        before_(OnnxModel::read(options.before)),
-        after_(OnnxModel::read(options.after)) {
-    require_same_interface(before_.identity, after_.identity, options.after.string());
+        before_(std::move(before)),
+        after_(std::move(after)),
+        bounds_(std::move(bounds)),
+        outer_types_(std::move(outer_types)) {
+    require_same_interface(before_.identity, after_.identity, after_.model.origin());
     import_models();
   }
 
+  const SizeBounds& bounds() const { return bounds_; }
+
   /// Names of values are tried first, because the evaluation of large models takes longer than the proof.
-  EqualityResult run() {
+  EqualityResult run(bool refutes) {
     result_.before = options_.before.string();
     result_.after = options_.after.string();
     if (sweep({}, quick_max_failures)) return std::move(result_);
@@ -72,31 +94,34 @@ class ModelComparison {
     const MatchingValues matches =
         matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
     if (!matches.empty() && sweep(matches, thorough_max_failures)) return std::move(result_);
-    if (options_.refutes) refute();
+    if (refutes) refute();
     return std::move(result_);
   }
 
  private:
   /// Both models are compared under the same bounds of their dimensions.
   void import_models() {
-    SizeBounds bounds;
     do {
-      before_import_ = import_model(before_.model, bank_, &inference_, bounds, {}, normalizations_);
-      after_import_ = import_model(after_.model, bank_, &inference_, before_import_.bounds, {}, normalizations_);
-      bounds = after_import_.bounds;
-    } while (bounds != before_import_.bounds);
-    result_.lower_bounds = bounds.lower;
-    result_.upper_bounds = bounds.upper;
+      before_import_ = import(before_.model, bounds_);
+      after_import_ = import(after_.model, before_import_.bounds);
+      bounds_ = after_import_.bounds;
+    } while (bounds_ != before_import_.bounds);
+    result_.lower_bounds = bounds_.lower;
+    result_.upper_bounds = bounds_.upper;
     outputs_.clear();
     for (const InterfaceItem& item : before_.identity.outputs())
       outputs_.push_back({before_import_.values.at(item.name), after_import_.values.at(item.name)});
+  }
+
+  ImportedModel import(const OnnxModel& model, const SizeBounds& bounds) {
+    return import_model(model, bank_, &context_.inference, bounds, outer_types_, normalizations_);
   }
 
   /// Computations of shapes and of constants disappear.
   void clean_models() {
     for (NamedModel* named : {&before_, &after_}) {
       OnnxModel model = named->model;
-      if (!clean_model(model, library_, inference_).changed) continue;
+      if (!clean_model(model, context_.library, context_.inference).changed) continue;
       *named = NamedModel(std::move(model));
       result_.cleaned = true;
     }
@@ -135,18 +160,73 @@ class ModelComparison {
 
   /// Returns true if the outputs are shown to be equal.
   bool sweep(const MatchingValues& matches, std::uint32_t failures) {
-    ConstantOperators operators(bank_, constants_, instances_without_inputs(library_, terms_, joined_));
+    algebra::Library& library = context_.library;
+    algebra::TermBank& terms = context_.terms;
+    in_subgraphs_ = {};
+    ConstantOperators operators(bank_, constants_, instances_without_inputs(library, terms, context_.joined));
     const std::vector<algebra::RuleRecord> rules =
-        algebra::specialize(joined_, used_operators(bank_), library_, terms_, symbols_);
-    WindowProver prover(bank_, terms_, rules, constants_, operators);
+        algebra::specialize(context_.joined, used_operators(bank_), library, terms, context_.symbols);
+    WindowProver prover(bank_, terms, rules, constants_, operators);
     StatementProver statements(bank_, constants_, operators, options_.statement_proof);
     WindowSplit splits(bank_, constants_, operators);
     ConstantTable table(bank_);
     CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
     CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    Sweep sweep(bank_, before, after, constants_, prover, statements, splits);
+    Sweep sweep(
+        bank_, before, after, constants_, prover, statements, splits,
+        [&](std::uint32_t first, std::uint32_t second) { return have_equal_subgraphs(before, first, after, second); });
     describe(sweep.run(outputs_, matches, failures), rules);
     return result_.verdict == EqualityResult::Verdict::Equal;
+  }
+
+  /// Compares the subgraphs of two nodes as models. What they capture is equal if its canonical terms are.
+  bool have_equal_subgraphs(const CanonicalModel& before, std::uint32_t first, const CanonicalModel& after,
+                            std::uint32_t second) {
+    std::map<std::string, std::pair<Subgraph, Subgraph>> pairs;  // by attribute
+    for (Subgraph& each : subgraphs_of(before_.model, before_import_, bank_, first))
+      pairs[each.name].first = std::move(each);
+    for (Subgraph& each : subgraphs_of(after_.model, after_import_, bank_, second))
+      pairs[each.name].second = std::move(each);
+    EqualityResult found;
+    for (auto& [name, pair] : pairs) {
+      OuterTypes types;
+      const std::map<std::string, std::string> names[] = {captured_names(pair.first, before, types),
+                                                          captured_names(pair.second, after, types)};
+      if (pair.first.name != pair.second.name || !unify_interfaces(pair.first, pair.second, names)) return false;
+      try {
+        ModelComparison inner(context_, std::move(pair.first.model), std::move(pair.second.model), bounds_, types);
+        EqualityResult result = inner.run(/*refutes=*/false);
+        if (result.verdict != EqualityResult::Verdict::Equal || inner.bounds() != bounds_) return false;
+        add_proof(found, result);
+      } catch (const runtime::InputError&) {  // other types of inputs
+        return false;
+      }
+    }
+    add_proof(in_subgraphs_, found);
+    return true;
+  }
+
+  /// Returns names of the captured values that are equal if the values are, and adds their types.
+  std::map<std::string, std::string> captured_names(const Subgraph& subgraph, const CanonicalModel& model,
+                                                    OuterTypes& types) const {
+    std::map<std::string, std::string> names;
+    for (const auto& [name, type] : subgraph.captured) {
+      const ValueId canonical = model.value(model.import().values.at(name));
+      names[name] = std::to_string(index(canonical));
+      types["captured " + names[name]] = bank_.value(canonical).type;
+    }
+    return names;
+  }
+
+  static void add_proof(EqualityResult& result, const EqualityResult& more) {
+    result.by_rules += more.by_rules;
+    result.constants += more.constants;
+    result.constant_difference = std::max(result.constant_difference, more.constant_difference);
+    for (const auto& [rule, uses] : more.rules) result.rules[rule] += uses;
+    for (const auto& [statement, uses] : more.statements) result.statements[statement] += uses;
+    result.cleaned |= more.cleaned;
+    result.normalizations_as_parts |= more.normalizations_as_parts;
+    result.runtime_constants += more.runtime_constants;
   }
 
   void describe(const SweepResult& swept, const std::vector<algebra::RuleRecord>& rules) {
@@ -158,12 +238,13 @@ class ModelComparison {
     result_.constant_difference = swept.constant_difference;
     result_.rules.clear();
     result_.open.reset();
+    for (const auto& [rule, uses] : swept.rules) result_.rules[rules[rule].rule.id] += uses;
+    add_proof(result_, in_subgraphs_);
     std::set<std::string> fired;
-    for (const auto& [rule, uses] : swept.rules) {
-      result_.rules[rules[rule].rule.id] += uses;
-      fired.insert(rules[rule].rule.id);
-    }
-    if (options_.rule_check) check_fired_rules(loaded_, fired, options_.rule_check, library_, terms_, symbols_);
+    for (const auto& [rule, uses] : result_.rules) fired.insert(rule);
+    if (options_.rule_check)
+      check_fired_rules(context_.loaded, fired, options_.rule_check, context_.library, context_.terms,
+                        context_.symbols);
     if (swept.outputs_equal) {
       result_.verdict = EqualityResult::Verdict::Equal;
     } else {
@@ -220,27 +301,26 @@ class ModelComparison {
     }
   }
 
+  ComparisonContext& context_;
   const EqualityOptions& options_;
-  algebra::Library library_;
-  algebra::TermBank terms_;
-  algebra::Symbols symbols_;
-  std::vector<RuleDatabase> loaded_;
-  std::vector<algebra::RuleRecord> joined_;
   GraphBank bank_;
-  NodeInference inference_;
   ConstantComparison constants_;
   NamedModel before_, after_;
+  SizeBounds bounds_;
+  const OuterTypes outer_types_;
   Normalizations normalizations_ = Normalizations::Whole;
   ImportedModel before_import_, after_import_;
   std::vector<ValuePair> outputs_;
-  EqualityResult result_;
+  EqualityResult result_, in_subgraphs_;
 };
 
 }  // namespace
 
 EqualityResult compare_models(const EqualityOptions& options) {
   const runtime::Stopwatch watch;
-  EqualityResult result = ModelComparison(options).run();
+  ComparisonContext context(options);
+  EqualityResult result =
+      ModelComparison(context, OnnxModel::read(options.before), OnnxModel::read(options.after)).run(options.refutes);
   result.seconds = watch.seconds();
   return result;
 }

@@ -49,9 +49,9 @@ std::string proof_text(const EqualityResult& result) {
   }
   if (result.constants > 0) {
     text += fmt::format(
-        "folded constants compared by value: {}; largest difference {:.2g} of the largest element (limit {} unit "
-        "roundoffs)\n",
-        result.constants, result.constant_difference, max_constant_roundoffs);
+        "folded constants compared by value: {}; largest difference {:.2g} of the rounding error of an element's own "
+        "arithmetic (limit {})\n",
+        result.constants, result.constant_difference, max_constant_errors);
   }
   return text;
 }

@@ -58,7 +58,7 @@ class RuleBuilder {
       : bank_(bank),
         terms_(terms),
         comparison_(bank),
-        operators_(bank, comparison_, instances_without_inputs(bank, before, after)),
+        operators_(bank, comparison_, {}),
         before_(before),
         after_(after) {
     const std::vector<NodeId> first = bank.live_nodes(before.outputs), second = bank.live_nodes(after.outputs);
@@ -78,26 +78,6 @@ class RuleBuilder {
   }
 
  private:
-  static std::set<algebra::InstanceId> instances_without_inputs(GraphBank& bank, const RuleSide& before,
-                                                                const RuleSide& after) {
-    std::set<std::uint32_t> ranks;
-    for (const RuleSide* side : {&before, &after}) {
-      for (const NodeId id : bank.live_nodes(side->outputs)) {
-        const ValueType& type = bank.value(bank.node(id).outputs[0]).type;
-        if (bank.node(id).kind == Node::Kind::Constant && type) ranks.insert(static_cast<std::uint32_t>(type->size()));
-      }
-    }
-    std::set<algebra::InstanceId> found;
-    for (const std::string& name : bank.library().operator_names()) {
-      if (bank.library().arity(name) > 0 || !bank.library().has_explicit_rank(name)) continue;
-      for (const std::uint32_t rank : ranks) {
-        const std::uint32_t explicit_rank[] = {rank};
-        found.insert(bank.library().instantiate(name, {}, explicit_rank).id);
-      }
-    }
-    return found;
-  }
-
   std::vector<algebra::TermId> side(const RuleSide& model) {
     for (const NodeId id : bank_.live_nodes(model.outputs)) add(id, model);
     std::vector<algebra::TermId> outputs;

@@ -18,8 +18,11 @@ namespace {
 
 using TensorPtr = GraphEvaluator::TensorPtr;
 
-/// A difference counts beyond this many unit roundoffs, and this many times the first model's own rounding error.
+/// A difference counts beyond this many unit roundoffs, and this many times either model's own rounding error.
 constexpr double max_error_factor = 64;
+
+/// Arithmetic of models whose errors are bounded; the bounds of deep models are too large to say anything.
+constexpr double max_tracked_multiply_adds = 1e8;
 
 /// A larger rounding error means that values say nothing.
 constexpr double max_own_error = 0.01;
@@ -147,11 +150,35 @@ class RefutationSearch {
     const TensorPtr after = evaluator(GraphEvaluator::Precision::Float64).value(pair.after);
     if (before->shape != after->shape) return ElementDifference{"", 0, 0, 0, INFINITY};
     const auto difference = largest_difference(*before, *after);
-    if (!difference || difference->relative <= roundoff_limit(pair.before)) return std::nullopt;
-    const TensorPtr typed = evaluator(GraphEvaluator::Precision::AsTyped).value(pair.before);
-    const auto own = largest_difference(*before, *typed);
-    if (own && own->relative > max_own_error) return std::nullopt;
-    return difference->relative > max_error_factor * (own ? own->relative : 0) ? difference : std::nullopt;
+    if (!difference) return std::nullopt;
+    if (difference->relative > roundoff_limit(pair.before)) {
+      const double own = std::max(own_error(pair.before, *before), own_error(pair.after, *after));
+      if (own <= max_own_error && difference->relative > max_error_factor * own) return difference;
+    }
+    return multiply_adds() <= max_tracked_multiply_adds ? difference_beyond_bounds(pair) : std::nullopt;
+  }
+
+  /// Returns the element that differs most, in units of the bounds of both errors, if it exceeds them: a small element
+  /// among large ones, too.
+  std::optional<ElementDifference> difference_beyond_bounds(const ValuePair& pair) {
+    const TensorPtr before = evaluator(GraphEvaluator::Precision::Tracked).value(pair.before);
+    const TensorPtr after = evaluator(GraphEvaluator::Precision::Tracked).value(pair.after);
+    const auto error_of = [](const algebra::Tensor& tensor, std::size_t i) {
+      return std::abs(tensor.values[i]) + (tensor.errors.empty() ? 0 : tensor.errors[i]);
+    };
+    std::optional<ElementDifference> found;
+    for (std::size_t i = 0; i < before->values.size(); ++i) {
+      const double x = before->values[i], y = after->values[i];
+      const double relative = std::abs(x - y) / (error_of(*before, i) + error_of(*after, i));
+      if (relative > (found ? found->relative : roundoff_limit(pair.before))) found = {"", i, x, y, relative};
+    }
+    return found;
+  }
+
+  /// Perturbed, because sums may lose the same digits in any precision.
+  double own_error(ValueId value, const algebra::Tensor& exact) {
+    const auto difference = largest_difference(exact, *evaluator(GraphEvaluator::Precision::Perturbed).value(value));
+    return difference ? difference->relative : 0;
   }
 
   void record(const ValuePair& pair, const ElementDifference& difference) {

@@ -18,7 +18,7 @@ struct ElementDifference {
   std::string value;  // name
   std::uint64_t element = 0;
   double before = 0, after = 0;
-  double relative = 0;  // difference, relative to the largest element
+  double relative = 0;  // difference, relative to the largest element, or to the bound of its errors
 };
 
 struct Refutation {
@@ -45,7 +45,7 @@ struct RefutationResult {
 };
 
 /// Compares the outputs, which are pairs of original values. A difference counts if it exceeds 64 unit roundoffs and 64
-/// times the first model's own rounding error.
+/// times the rounding error of either model; or, in a small model, 64 times the bound of its element's errors.
 RefutationResult refute_equality(const GraphBank& bank, const ImportedModel& before, const ImportedModel& after,
                                  const std::vector<ValuePair>& outputs, const RefutationOptions& options = {});
 

@@ -34,13 +34,13 @@ SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValu
     runtime::throw_if_interrupted("equal");
     const NodeId id = nodes_[next_++];
     after_.add(id);
+    merge_by_subgraphs(id);
     const std::vector<ValueId> originals = bank_.node(id).outputs;
     for (const ValueId original : originals) add_value(original);
   }
   result_.congruent = congruent_.size();
   result_.unmatched = unmatched_.size();
-  result_.outputs_equal = std::ranges::all_of(
-      outputs, [&](const ValuePair& pair) { return before_.value(pair.before) == after_.value(pair.after); });
+  result_.outputs_equal = std::ranges::all_of(outputs, [&](const ValuePair& pair) { return prove_output(pair); });
   return std::move(result_);
 }
 
@@ -52,6 +52,48 @@ void Sweep::add_first_model() {
     const Node& node = bank_.node(id);
     if (node.constant) first_constants_.insert(first_constants_.end(), node.outputs.begin(), node.outputs.end());
   }
+}
+
+/// Nodes that differ in their subgraphs are equal if their inputs are, and their subgraphs for equal captured values.
+void Sweep::merge_by_subgraphs(NodeId id) {
+  const Node node = bank_.node(id);  // a copy, because the bank grows
+  if (node.kind != Node::Kind::Opaque || node.outputs.empty()) return;
+  if (first_nodes_.contains(bank_.value(after_.value(node.outputs[0])).node)) return;
+  const std::uint32_t position = after_.import().opaque_nodes.at(node.source);
+  const std::string& key = after_.identity().frame_key(position);
+  if (key.empty()) return;
+  for (std::uint32_t first = 0; first < before_.import().nodes.size(); ++first) {
+    const ImportedModel::NodeRecord& record = before_.import().nodes[first];
+    if (before_.identity().frame_key(first) != key || !before_.has(bank_.node(record.node).outputs[0])) continue;
+    if (!has_equal_inputs(record, after_.import().nodes[position]) || !subgraphs_equal_(first, position)) continue;
+    const std::vector<ValueId>& outputs = bank_.node(record.node).outputs;
+    for (std::size_t i = 0; i < std::min(outputs.size(), node.outputs.size()); ++i)
+      after_.set_value(node.outputs[i], before_.value(outputs[i]));
+    return;
+  }
+}
+
+bool Sweep::has_equal_inputs(const ImportedModel::NodeRecord& before, const ImportedModel::NodeRecord& after) const {
+  return std::ranges::equal(before.inputs, after.inputs, [&](const auto& a, const auto& b) {
+    return a.has_value() == b.has_value() && (!a || before_.value(*a) == after_.value(*b));
+  });
+}
+
+/// An output of the second model may be a constant, or a value of the first one: an input, or another output. Then it
+/// is compared without being merged.
+bool Sweep::prove_output(const ValuePair& output) {
+  const ValuePair pair{before_.value(output.before), after_.value(output.after)};
+  if (pair.before == pair.after) return true;
+  if (bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
+  if (constants_.difference(pair.before, pair.after)) return true;
+  for (const std::uint32_t levels : window_levels) {
+    const std::optional<EqualityWindow> window = provable_window(pair, {.levels = levels});
+    if (!window || window->nodes.empty()) continue;
+    if (prove_by_rules(window->region) || prove_by_statement(window->region, StatementProver::Effort::Full))
+      return true;
+    if (levels == 0) add_open(output.after, pair, window->nodes);
+  }
+  return prove_with_open_constants(pair);
 }
 
 /// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs, and
@@ -133,12 +175,19 @@ void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>
   result_.open.push_back(std::move(open));
 }
 
+/// Rules and proofs speak of real numbers: of windows without infinite constants.
+std::optional<EqualityWindow> Sweep::provable_window(ValuePair pair, const WindowLimits& limits) {
+  auto window = equality_window(bank_, pair, first_nodes_, limits);
+  const auto is_real = [&](const RegionLeaf& leaf) { return !leaf.constant || constants_.is_finite(leaf.value); };
+  return window && std::ranges::all_of(window->region.leaves, is_real) ? std::move(window) : std::nullopt;
+}
+
 /// A large window is split first, and so is one whose like was split before: their proofs as a whole take longer.
 Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
   if (failures_ == max_failures_) return Attempt::Failed;
   std::optional<EqualityWindow> last;
   for (const std::uint32_t levels : window_levels) {
-    const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = levels});
+    const std::optional<EqualityWindow> window = provable_window(pair, {.levels = levels});
     if (!window) break;
     if (last && last->nodes.size() == window->nodes.size()) break;
     const bool must_split = !last && (window->nodes.size() > max_whole_window ||
@@ -158,8 +207,20 @@ Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
     }
     last = window;
   }
+  if (last && prove_with_open_constants(pair)) {
+    merge(original, pair.before);
+    failures_ = 0;
+    return Attempt::Merged;
+  }
   if (last) ++failures_;
   return Attempt::Failed;
+}
+
+/// Constants that one model computes may be moved by a rule: a product with -w is that with w, negated.
+bool Sweep::prove_with_open_constants(const ValuePair& pair) {
+  const auto window = provable_window(pair, {.levels = 0, .opens_constants = true});
+  return window && std::ranges::any_of(window->nodes, [&](NodeId id) { return bank_.node(id).constant; }) &&
+         prove_by_statement(window->region, StatementProver::Effort::Full);
 }
 
 bool Sweep::prove_transposed(ValueId original, ValuePair pair) {
@@ -173,7 +234,7 @@ bool Sweep::prove_transposed(ValueId original, ValuePair pair) {
 bool Sweep::prove_inner(ValueId original, const std::vector<ValuePair>& forms, std::uint32_t levels) {
   const bool is_proved = std::ranges::any_of(forms, [&](const ValuePair& each) {
     if (each.before == each.after) return true;
-    const std::optional<EqualityWindow> window = equality_window(bank_, each, first_nodes_, {.levels = levels});
+    const std::optional<EqualityWindow> window = provable_window(each, {.levels = levels});
     return window && prove_inner(window->region);
   });
   if (is_proved) merge(original, forms[0].before);

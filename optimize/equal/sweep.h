@@ -3,11 +3,14 @@
 // of a value end at values that are merged already.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "optimize/equal/canonical_model.h"
@@ -35,21 +38,25 @@ struct SweepResult {
   std::uint64_t unmatched = 0;                      // values without an equal one
   std::map<std::uint32_t, std::uint64_t> rules;     // uses, by index in the rule set
   std::uint64_t constants = 0;                      // compared by value, within rounding
-  double constant_difference = 0;                   // the largest, relative to the largest element
+  double constant_difference = 0;                   // the largest, in units of the bound of their errors
   std::vector<OpenPair> open;                       // with a window that is small enough to be searched
 };
+
+/// Returns whether the subgraphs of two nodes, by their positions in the models, compute the same.
+using SubgraphsEqual = std::function<bool(std::uint32_t before, std::uint32_t after)>;
 
 class Sweep {
  public:
   Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, ConstantComparison& constants,
-        WindowProver& prover, StatementProver& statements, WindowSplit& splits)
+        WindowProver& prover, StatementProver& statements, WindowSplit& splits, SubgraphsEqual subgraphs_equal)
       : bank_(bank),
         before_(before),
         after_(after),
         constants_(constants),
         prover_(prover),
         statements_(statements),
-        splits_(splits) {}
+        splits_(splits),
+        subgraphs_equal_(std::move(subgraphs_equal)) {}
 
   /// `outputs` are pairs of original values. A value that `matches` has is compared with its matches only, others with
   /// values of their name. After `max_failures` pairs in a row that are not merged, no further pair is tried: their
@@ -61,10 +68,15 @@ class Sweep {
   enum class Attempt : std::uint8_t { Merged, Split, Failed };
 
   void add_first_model();
+  void merge_by_subgraphs(NodeId id);
+  bool has_equal_inputs(const ImportedModel::NodeRecord& before, const ImportedModel::NodeRecord& after) const;
+  bool prove_output(const ValuePair& output);
   void find_partners(const std::vector<ValuePair>& outputs, const MatchingValues& matches);
   void add_value(ValueId original);
   bool merge_constant(ValueId original, ValueId canonical);
   void merge(ValueId original, ValueId partner);
+  std::optional<EqualityWindow> provable_window(ValuePair pair, const WindowLimits& limits);
+  bool prove_with_open_constants(const ValuePair& pair);
   Attempt prove(ValueId original, ValuePair pair);
   bool prove_transposed(ValueId original, ValuePair pair);
   /// Proves one of the forms of a pair, of which each shows the others.
@@ -81,6 +93,7 @@ class Sweep {
   WindowProver& prover_;
   StatementProver& statements_;
   WindowSplit& splits_;
+  const SubgraphsEqual subgraphs_equal_;
   std::vector<NodeId> nodes_;               // of the second model
   std::size_t next_ = 0;                    // node to add
   std::unordered_set<NodeId> first_nodes_;  // canonical nodes of the first model

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "optimize/equal/prover/general_window.h"
 #include "optimize/equal/random_draw.h"
+#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -29,62 +29,6 @@ constexpr double split_tolerance = 1e-9;
 /// Values of the first model that are paired with one of the second.
 constexpr std::size_t max_partners = 3;
 
-/// A window at one draw.
-class WindowEvaluation {
- public:
-  WindowEvaluation(const GraphBank& bank, const RandomDraw& draw)
-      : bank_(bank), draw_(draw), sizes_(bank, draw.sizes(), nullptr) {}
-
-  /// Returns the values, by number; nullopt if the window is ill-typed at these sizes, or too large.
-  std::optional<std::vector<algebra::Tensor>> run(const GeneralWindow& window) {
-    values_.resize(window.leaves.size());
-    for (const std::uint32_t number : window.leaf_order) {
-      const GeneralLeaf& leaf = window.leaves[number];
-      if (leaf.computed) {
-        auto results = apply(*leaf.computed);
-        if (!results) return std::nullopt;
-        values_[number] = std::move(results->front());
-      } else if (is_small(sizes_.dims(*leaf.type))) {
-        values_[number] = *draw_.elements(leaf.type, number);
-      } else {
-        return std::nullopt;
-      }
-    }
-    for (const GeneralNode& node : window.nodes) {
-      auto results = apply(node);
-      if (!results) return std::nullopt;
-      for (algebra::Tensor& result : *results) values_.push_back(std::move(result));
-    }
-    return std::move(values_);
-  }
-
- private:
-  static bool is_small(const std::vector<std::int64_t>& dims) {
-    double elements = 1;
-    for (const std::int64_t dim : dims) elements *= static_cast<double>(dim);
-    return elements <= max_elements;
-  }
-
-  std::optional<std::vector<algebra::Tensor>> apply(const GeneralNode& node) const {
-    const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
-    std::vector<std::vector<std::int64_t>> dims;
-    std::vector<const algebra::Tensor*> arguments;
-    for (const std::uint32_t argument : node.arguments) {
-      arguments.push_back(&values_[argument]);
-      dims.push_back(values_[argument].shape);
-    }
-    const std::vector<std::int64_t> sizes = sizes_.dims(node.sizes);
-    const auto shapes = algebra::infer(instance, dims, sizes);
-    if (!shapes || !std::ranges::all_of(*shapes, is_small)) return std::nullopt;
-    return algebra::run_reference(bank_.library().functions(), instance, arguments, sizes);
-  }
-
-  const GraphBank& bank_;
-  const RandomDraw& draw_;
-  GraphEvaluator sizes_;
-  std::vector<algebra::Tensor> values_;
-};
-
 /// Undefined elements equal each other, but not if all are undefined.
 bool agree(const Elements& a, const Elements& b) {
   if (a.size() != b.size() || std::ranges::none_of(a, [](double x) { return std::isfinite(x); })) return false;
@@ -98,34 +42,70 @@ bool agree(const Elements& a, const Elements& b) {
 /// The elements of a window's values in several draws.
 class WindowSamples {
  public:
-  WindowSamples(const GraphBank& bank, const GeneralWindow& window) {
-    const std::vector<algebra::Atom> atoms = atoms_of(bank, window);
-    for (std::uint32_t number = 0; number < max_draws && draws_.size() < compared_draws; ++number) {
-      const RandomDraw draw(bank, number, atoms);
-      if (auto values = WindowEvaluation(bank, draw).run(window)) draws_.push_back(std::move(*values));
-    }
+  WindowSamples(GraphBank& bank, const GeneralWindow& window) : bank_(bank) {
+    if (!build(window)) return;
+    const std::vector<algebra::Atom> open = open_sizes_of(bank, values_);
+    for (std::uint32_t number = 0; number < max_draws && draws_.size() < compared_draws; ++number)
+      add_draw(RandomDraw(bank, number, open));
   }
 
   bool is_complete() const { return draws_.size() == compared_draws; }
   bool are_equal(std::uint32_t a, std::uint32_t b) const {
     return is_complete() &&
-           std::ranges::all_of(draws_, [&](const auto& draw) { return agree(draw[a].values, draw[b].values); });
+           std::ranges::all_of(draws_, [&](const auto& draw) { return agree(draw[a]->values, draw[b]->values); });
   }
 
  private:
-  static std::vector<algebra::Atom> atoms_of(const GraphBank& bank, const GeneralWindow& window) {
-    std::set<algebra::Atom> found;
-    const auto add = [&](const std::vector<algebra::Poly>& sizes) {
-      for (const algebra::Poly& size : sizes) {
-        for (const algebra::Atom atom : bank.symbols().atoms(size)) found.insert(atom);
-      }
+  /// Returns false if the window is ill-typed.
+  bool build(const GeneralWindow& window) {
+    const auto apply = [&](const GeneralNode& node) {
+      std::vector<ValueId> arguments;
+      for (const std::uint32_t argument : node.arguments) arguments.push_back(values_[argument]);
+      const auto created = bank_.apply(node.instance, arguments, node.sizes);
+      return created ? bank_.node(*created).outputs : std::vector<ValueId>();
     };
-    for (const GeneralLeaf& leaf : window.leaves) add(leaf.computed ? leaf.computed->sizes : *leaf.type);
-    for (const GeneralNode& node : window.nodes) add(node.sizes);
-    return {found.begin(), found.end()};
+    values_.resize(window.leaves.size());
+    for (const std::uint32_t number : window.leaf_order) {
+      const GeneralLeaf& leaf = window.leaves[number];
+      // In float32: evaluation is in float64, and only compares.
+      const DataType type = is_float(leaf.type.data_type) ? DataType::Float32 : leaf.type.data_type;
+      const auto made = leaf.computed ? apply(*leaf.computed)
+                                      : std::vector{bank_.input("leaf " + std::to_string(number), {*leaf.type, type})};
+      if (made.empty()) return false;
+      values_[number] = made[0];
+    }
+    for (const GeneralNode& node : window.nodes) {
+      const std::vector<ValueId> made = apply(node);
+      if (made.empty()) return false;
+      values_.insert(values_.end(), made.begin(), made.end());
+    }
+    return true;
   }
 
-  std::vector<std::vector<algebra::Tensor>> draws_;
+  /// Adds nothing if the window is ill-typed at these sizes, or too large.
+  void add_draw(const RandomDraw& draw) {
+    GraphEvaluator evaluator(bank_, draw.sizes(), [&](ValueId leaf) {
+      return draw.elements(bank_.value(leaf).type, bank_.node_of(leaf).source);
+    });
+    const auto is_small = [&](ValueId value) {
+      double elements = 1;
+      for (const std::int64_t dim : evaluator.dims(*bank_.value(value).type)) elements *= static_cast<double>(dim);
+      return elements <= max_elements;
+    };
+    if (!std::ranges::all_of(values_, is_small)) return;
+    std::vector<GraphEvaluator::TensorPtr> tensors(values_.size());
+    try {
+      evaluator.run(values_, [&](std::size_t root, const auto& tensor) { tensors[root] = tensor; });
+      draws_.push_back(std::move(tensors));
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error&) {  // ill-typed at these sizes
+    }
+  }
+
+  GraphBank& bank_;
+  std::vector<ValueId> values_;  // by number
+  std::vector<std::vector<GraphEvaluator::TensorPtr>> draws_;
 };
 
 }  // namespace

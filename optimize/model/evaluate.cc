@@ -7,6 +7,7 @@
 #include "optimize/model/rounding.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
+#include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
 
@@ -99,6 +100,17 @@ GraphEvaluator::TensorPtr GraphEvaluator::argument(ValueId id) const {
   return node.kind == Node::Kind::Constant ? bank_->tensor(node.source) : values_.at(id);
 }
 
+namespace {
+
+void perturb(algebra::Tensor& tensor, double roundoff, std::uint64_t seed) {
+  for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+    const std::uint64_t numbers[] = {seed, i};
+    tensor.values[i] *= (runtime::hash64(runtime::bytes_of(numbers)) & 1) == 0 ? 1 - roundoff : 1 + roundoff;
+  }
+}
+
+}  // namespace
+
 void GraphEvaluator::compute(NodeId id) {
   const Node& node = bank_->node(id);
   if (node.kind == Node::Kind::Constant) {
@@ -117,14 +129,20 @@ void GraphEvaluator::compute(NodeId id) {
   }
   std::vector<std::int64_t> sizes;
   for (const algebra::Poly& size : node.sizes) sizes.push_back(evaluate(size));
+  using algebra::Arithmetic;
   const bool in_float64 =
       precision_ == Precision::Float64 || bank_->value(node.outputs[0]).type.data_type == DataType::Float64;
-  auto outputs = algebra::run_reference(bank_->library().functions(), bank_->instance(node), arguments, sizes,
-                                        in_float64 ? algebra::Arithmetic::Float64 : algebra::Arithmetic::Float32);
+  const Arithmetic arithmetic = precision_ == Precision::Tracked ? Arithmetic::Tracked
+                                : in_float64                     ? Arithmetic::Float64
+                                                                 : Arithmetic::Float32;
+  auto outputs =
+      algebra::run_reference(bank_->library().functions(), bank_->instance(node), arguments, sizes, arithmetic);
   if (!outputs) throw runtime::Error("evaluation", bank_->instance(node).name + " is ill-typed at these sizes");
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     algebra::Tensor& output = (*outputs)[i];
-    if (precision_ == Precision::AsTyped) round_to(output, bank_->value(node.outputs[i]).type.data_type);
+    const DataType type = bank_->value(node.outputs[i]).type.data_type;
+    if (precision_ == Precision::AsTyped || precision_ == Precision::Perturbed) round_to(output, type);
+    if (precision_ == Precision::Perturbed) perturb(output, unit_roundoff(type), index(node.outputs[i]));
     values_[node.outputs[i]] = std::make_shared<algebra::Tensor>(std::move(output));
   }
 }

@@ -20,7 +20,9 @@ class GraphEvaluator {
 
   enum class Precision {
     Float64,
-    AsTyped,  // float32 with results rounded to their types in the model; nodes of type float64 in double
+    AsTyped,    // float32 with results rounded to their types in the model; nodes of type float64 in double
+    Perturbed,  // AsTyped, and each result is multiplied by 1 plus or minus a unit roundoff of its type, at random
+    Tracked,    // Float64 with bounds of rounding errors
   };
 
   GraphEvaluator(const GraphBank& bank, Sizes sizes, Source source, Precision precision = Precision::Float64)

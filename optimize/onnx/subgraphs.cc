@@ -26,12 +26,18 @@ OnnxModel standalone_model(const OnnxModel::Proto& outer, const onnx::GraphProto
   return result;
 }
 
-/// Returns the initializer, unless it is also a graph input, which can be overridden at run time.
+/// Returns the initializer, unless it is also a graph input, which can be overridden at run time; or the tensor of a
+/// Constant node.
 const onnx::TensorProto* find_weight(const OnnxModel::Proto& outer, const std::string& name) {
   const onnx::GraphProto& graph = outer.model.graph();
   if (std::ranges::find(graph.input(), name, &onnx::ValueInfoProto::name) != graph.input().end()) return nullptr;
   const auto found = std::ranges::find(graph.initializer(), name, &onnx::TensorProto::name);
-  return found == graph.initializer().end() ? nullptr : &*found;
+  if (found != graph.initializer().end()) return &*found;
+  const auto constant = std::ranges::find_if(graph.node(), [&](const onnx::NodeProto& node) {
+    return node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1 && node.output(0) == name &&
+           node.attribute_size() == 1 && node.attribute(0).has_t();
+  });
+  return constant == graph.node().end() ? nullptr : &constant->attribute(0).t();
 }
 
 Subgraph make_subgraph(const OnnxModel::Proto& outer, const ImportedModel& import, const GraphBank& bank,
@@ -43,7 +49,9 @@ Subgraph make_subgraph(const OnnxModel::Proto& outer, const ImportedModel& impor
   OnnxModel::Proto& proto = subgraph.model.proto();
   for (const std::string& name : free_names(graph)) {
     if (const onnx::TensorProto* weight = find_weight(outer, name)) {
-      *proto.model.mutable_graph()->add_initializer() = *weight;
+      onnx::TensorProto& added = *proto.model.mutable_graph()->add_initializer();
+      added = *weight;
+      added.set_name(name);
       if (const auto raw = outer.detached_data.find(name); raw != outer.detached_data.end())
         proto.detached_data.insert(*raw);
       subgraph.weights.insert(name);
@@ -66,6 +74,39 @@ void erase_matching(Range& range, Predicate predicate) {
   range.erase(std::remove_if(range.begin(), range.end(), predicate), range.end());
 }
 
+/// Adds nodes between the given names and those of the graph.
+bool rename_interface(onnx::GraphProto& graph, const std::map<std::string, std::string>& captured) {
+  std::set<std::string> names, added;
+  collect_names(graph, names);
+  onnx::GraphProto renamed;
+  const auto add_copy = [&](const std::string& from, const std::string& to) {
+    onnx::NodeProto& node = *renamed.add_node();
+    node.set_op_type("Identity");
+    node.add_input(from);
+    node.add_output(to);
+  };
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    const auto outside = captured.find(input.name());
+    const std::string name =
+        outside == captured.end() ? "input " + std::to_string(renamed.input_size()) : "captured " + outside->second;
+    add_copy(name, input.name());
+    if (!added.insert(name).second) continue;
+    *renamed.add_input() = input;
+    renamed.mutable_input(renamed.input_size() - 1)->set_name(name);
+  }
+  renamed.mutable_node()->MergeFrom(graph.node());
+  for (const onnx::ValueInfoProto& output : graph.output()) {
+    const std::string name = "output " + std::to_string(renamed.output_size());
+    add_copy(output.name(), name);
+    added.insert(name);
+    renamed.add_output()->set_name(name);
+  }
+  graph.mutable_node()->Swap(renamed.mutable_node());
+  graph.mutable_input()->Swap(renamed.mutable_input());
+  graph.mutable_output()->Swap(renamed.mutable_output());
+  return std::ranges::none_of(added, [&](const std::string& name) { return names.contains(name); });
+}
+
 }  // namespace
 
 bool has_subgraphs(const OnnxModel& model) {
@@ -75,16 +116,19 @@ bool has_subgraphs(const OnnxModel& model) {
   });
 }
 
-std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& import, const GraphBank& bank) {
+std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& import, const GraphBank& bank,
+                                   std::optional<std::uint32_t> position) {
   const OnnxModel::Proto& proto = model.proto();
   std::vector<Subgraph> subgraphs;
   for (int n = 0; n < proto.model.graph().node_size(); ++n) {
+    if (position.value_or(n) != static_cast<std::uint32_t>(n)) continue;
     const onnx::NodeProto& node = proto.model.graph().node(n);
     auto add = [&](int attribute, int graph, const onnx::GraphProto& inner) {
       if (inner.output_size() == 0) return;
       Subgraph subgraph = make_subgraph(proto, import, bank, node, inner);
       subgraph.node = static_cast<std::uint32_t>(n);
       subgraph.attribute = attribute;
+      subgraph.name = node.attribute(attribute).name();
       subgraph.graph = graph;
       subgraphs.push_back(std::move(subgraph));
     };
@@ -94,6 +138,24 @@ std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& 
     }
   }
   return subgraphs;
+}
+
+bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::string, std::string> (&captured)[2]) {
+  onnx::GraphProto* graphs[] = {before.model.proto().model.mutable_graph(), after.model.proto().model.mutable_graph()};
+  // Captured values come last.
+  const std::size_t inputs = static_cast<std::size_t>(graphs[0]->input_size()) - before.captured.size();
+  if (inputs != static_cast<std::size_t>(graphs[1]->input_size()) - after.captured.size()) return false;
+  if (graphs[0]->output_size() != graphs[1]->output_size()) return false;
+  for (int i = 0; i < static_cast<int>(inputs); ++i) {
+    for (const std::size_t side : {0, 1}) {
+      onnx::TypeProto& type = *graphs[side]->mutable_input(i)->mutable_type();
+      const onnx::TypeProto& other = graphs[1 - side]->input(i).type();
+      const bool is_less_precise =
+          type.tensor_type().elem_type() == other.tensor_type().elem_type() && !type.tensor_type().has_shape();
+      if (other.has_tensor_type() && (!type.has_tensor_type() || is_less_precise)) type = other;
+    }
+  }
+  return rename_interface(*graphs[0], captured[0]) && rename_interface(*graphs[1], captured[1]);
 }
 
 void replace_subgraph(OnnxModel& model, const Subgraph& subgraph, const OnnxModel& optimized) {

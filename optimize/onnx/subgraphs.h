@@ -14,6 +14,7 @@ namespace rulemill::optimize {
 struct Subgraph {
   std::uint32_t node = 0;  // position in the outer graph
   int attribute = 0;       // of the node
+  std::string name;        // of the attribute
   int graph = -1;          // index in an attribute with several graphs; -1: its only one
   OnnxModel model;
   std::map<std::string, ValueType> captured;  // inputs of the model that are captured from the outer graph
@@ -23,8 +24,15 @@ struct Subgraph {
 /// Returns whether any node has a subgraph.
 bool has_subgraphs(const OnnxModel& model);
 
-/// Returns the subgraphs of the model's main graph; nested subgraphs belong to the returned models.
-std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& import, const GraphBank& bank);
+/// Returns the subgraphs of the model's main graph, or of its node at `position`; nested subgraphs belong to the
+/// returned models.
+std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& import, const GraphBank& bank,
+                                   std::optional<std::uint32_t> position = std::nullopt);
+
+/// Gives inputs and outputs of two subgraphs common names: inputs and outputs by position, captured values those of
+/// `captured`, by subgraph and name. An input that one subgraph types more precisely has its type in both. Returns
+/// false if the subgraphs have other numbers of inputs or outputs, or values with such names.
+bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::string, std::string> (&captured)[2]);
 
 /// Replaces the subgraph in its node by the graph of `optimized`.
 void replace_subgraph(OnnxModel& model, const Subgraph& subgraph, const OnnxModel& optimized);

@@ -11,39 +11,61 @@ namespace rulemill::optimize {
 
 namespace {
 
+using algebra::Tracked;
+
 /// Elements of the largest constant that is computed.
 constexpr double max_computed_elements = 1 << 26;
 
 /// Elements of a constant that are kept, about.
 constexpr std::size_t max_samples = 64;
 
-/// Returns the elements of a value that depends on constants only, computed in float64; nullptr if they are too many.
+/// Returns the elements of a value that depends on constants only, with bounds of their errors; nullptr if they are too
+/// many.
 std::shared_ptr<const algebra::Tensor> constant_elements(const GraphBank& bank, ValueId value) {
   double count = 1;
   for (const algebra::Poly& dim : bank.value(value).type.value_or({}))
     count *= static_cast<double>(dim.constant().value_or(0));
   if (!bank.value(value).type || count == 0 || count > max_computed_elements) return nullptr;
-  GraphEvaluator evaluator(bank, {}, [](ValueId) -> GraphEvaluator::TensorPtr {
+  const auto no_input = [](ValueId) -> GraphEvaluator::TensorPtr {
     throw runtime::Error("constant folding", "a constant depends on an input");
-  });
-  return evaluator.value(value);
+  };
+  return GraphEvaluator(bank, {}, no_input, GraphEvaluator::Precision::Tracked).value(value);
 }
 
-/// Returns the largest difference of elements, relative to the largest element; nullopt if the constants do not agree.
-std::optional<double> largest_relative_difference(const algebra::Tensor& a, const algebra::Tensor& b, DataType type) {
-  if (a.shape != b.shape) return std::nullopt;
-  double largest = 0, difference = 0;
-  for (std::size_t i = 0; i < a.values.size(); ++i) {
-    const double x = a.values[i], y = b.values[i];
-    if (std::isfinite(x) && std::isfinite(y)) {
-      largest = std::max(largest, std::abs(x));
-      difference = std::max(difference, std::abs(x - y));
-    } else if (x != y && !(std::isnan(x) && std::isnan(y))) {
-      return std::nullopt;
-    }
+Tracked element_of(const algebra::Tensor& tensor, std::size_t i) {
+  return {tensor.values[i], tensor.errors.empty() ? 0 : tensor.errors[i]};
+}
+
+/// The smallest number that a type rounds with its relative error.
+double least_normal(DataType type) {
+  return type == DataType::Float64 ? 0x1p-1022 : type == DataType::Float16 ? 0x1p-14 : 0x1p-126;
+}
+
+/// Returns the difference in units of the bound of both errors, 0 if rounding to the type makes both equal; nullopt if
+/// it is too large.
+std::optional<double> difference_of(Tracked a, Tracked b, DataType type) {
+  if (!std::isfinite(a.value) || !std::isfinite(b.value)) {
+    const bool is_same = a.value == b.value || (std::isnan(a.value) && std::isnan(b.value));
+    return is_same ? std::optional(0.0) : std::nullopt;
   }
-  const double relative = difference == 0 ? 0 : difference / largest;
-  return relative <= max_constant_roundoffs * unit_roundoff(type) ? std::optional(relative) : std::nullopt;
+  if (rounded(a.value, type) == rounded(b.value, type)) return 0;
+  const double error = a.error + b.error;
+  if (error == 0 || std::isinf(error)) return std::nullopt;
+  const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * std::max(error, least_normal(type)));
+  return difference <= max_constant_errors ? std::optional(difference) : std::nullopt;
+}
+
+/// Returns the largest difference of elements; nullopt if some do not agree.
+template <class At>
+std::optional<double> largest_difference(std::size_t count, DataType type, const At& at) {
+  double largest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [a, b] = at(i);
+    const auto difference = difference_of(a, b, type);
+    if (!difference) return std::nullopt;
+    largest = std::max(largest, *difference);
+  }
+  return largest;
 }
 
 }  // namespace
@@ -53,32 +75,33 @@ const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
   Sample& sample = found->second;
   const auto elements = is_new ? constant_elements(*bank_, value) : nullptr;
   if (!elements) return sample;
-  sample.computable = true;
-  for (const double element : elements->values) {
-    if (std::isfinite(element)) sample.largest = std::max(sample.largest, std::abs(element));
-  }
+  sample.is_finite = std::ranges::all_of(elements->values, [](double element) { return std::isfinite(element); });
   const std::size_t step = std::max<std::size_t>(1, elements->values.size() / max_samples);
-  for (std::size_t i = 0; i < elements->values.size(); i += step) sample.elements.push_back(elements->values[i]);
+  for (std::size_t i = 0; i < elements->values.size(); i += step) sample.elements.push_back(element_of(*elements, i));
   return sample;
 }
 
 std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   if (a == b) return 0;
-  const bool are_stored =
-      bank_->node_of(a).kind == Node::Kind::Constant && bank_->node_of(b).kind == Node::Kind::Constant;
+  const Node &first_node = bank_->node_of(a), &second_node = bank_->node_of(b);
+  const bool are_stored = first_node.kind == Node::Kind::Constant && second_node.kind == Node::Kind::Constant;
   const ValueType& type = bank_->value(a).type;
-  if (are_stored || !type || type != bank_->value(b).type || !is_float(type.data_type)) return std::nullopt;
-  const Sample first = sample(a);  // a copy, because the table may grow
-  const Sample& second = sample(b);
-  if (!first.computable || !second.computable) return std::nullopt;
-  const double limit = max_constant_roundoffs * unit_roundoff(type.data_type) * std::max(first.largest, second.largest);
-  for (std::size_t i = 0; i < first.elements.size(); ++i) {
-    if (std::abs(first.elements[i] - second.elements[i]) > limit) return std::nullopt;
+  if (are_stored || !first_node.constant || !second_node.constant || !type || type != bank_->value(b).type ||
+      !is_float(type.data_type))
+    return std::nullopt;
+  const std::vector<Tracked> first = sample(a).elements;  // a copy, because the table may grow
+  const std::vector<Tracked>& second = sample(b).elements;
+  if (first.empty() || second.empty() || !largest_difference(first.size(), type.data_type, [&](std::size_t i) {
+        return std::pair(first[i], second[i]);
+      })) {
+    return std::nullopt;
   }
   const auto [known, is_new] = differences_.try_emplace({a, b});
   if (is_new) {
     const auto before = constant_elements(*bank_, a), after = constant_elements(*bank_, b);
-    known->second = largest_relative_difference(*before, *after, type.data_type);
+    known->second = largest_difference(before->values.size(), type.data_type, [&](std::size_t i) {
+      return std::pair(element_of(*before, i), element_of(*after, i));
+    });
   }
   return known->second;
 }

@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "algebra/execution/tracked.h"
 #include "optimize/model/graph.h"
 
 namespace rulemill::optimize {
 
-/// Elements may differ by this many unit roundoffs of the type, relative to the largest element.
-inline constexpr double max_constant_roundoffs = 16;
+/// Elements may differ by this many times the bound of the errors of the arithmetic that makes them.
+inline constexpr double max_constant_errors = 2;
 
 /// Compares constants of one bank, stored or computed from others. Keeps a few elements of each, so that most pairs are
 /// told apart without computing them again.
@@ -21,15 +22,18 @@ class ConstantComparison {
  public:
   explicit ConstantComparison(const GraphBank& bank) : bank_(&bank) {}
 
-  /// Returns the largest relative difference if the constants agree. Constants that are stored in both models agree
-  /// only if they are identical.
+  /// Returns the largest difference of elements, in units of the bound of their errors, if both are constants that
+  /// agree; 0 if they are equal when rounded to their type. Constants that are stored in both models agree only if they
+  /// are identical.
   std::optional<double> difference(ValueId a, ValueId b);
+  /// Returns whether the constant's elements are real numbers; false if it is too large to be computed.
+  bool is_finite(ValueId constant) { return sample(constant).is_finite; }
 
  private:
+  /// Some elements; none if the constant is too large.
   struct Sample {
-    bool computable = false;
-    double largest = 0;  // finite element, absolute
-    std::vector<double> elements;
+    bool is_finite = false;
+    std::vector<algebra::Tracked> elements;
   };
 
   const Sample& sample(ValueId value);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "optimize/model/rounding.h"
-
 namespace rulemill::optimize {
 
 namespace {
@@ -21,12 +19,12 @@ bool has_few_elements(const ValueType& type) {
   return true;
 }
 
-/// Returns the instance of an operator without inputs that computes a number; nullopt if the operator has none.
+/// Returns the instance of an operator without inputs or sizes that computes a number; nullopt if the operator has
+/// none.
 std::optional<algebra::InstanceId> number_of(algebra::Library& library, const std::string& name) {
-  if (library.arity(name) > 0 || library.output_names(name).size() > 1) return std::nullopt;
-  const std::uint32_t scalar[] = {0};
-  if (library.has_explicit_rank(name)) return library.instantiate(name, {}, scalar).id;
-  if (!library.parameter_names(name).empty() || !library.size_parameter_names(name).empty()) return std::nullopt;
+  if (library.output_names(name).size() > 1 || !library.parameter_names(name).empty() ||
+      !library.size_parameter_names(name).empty())
+    return std::nullopt;
   const algebra::OperatorInstance& instance = library.instantiate(name, {}, {});
   return instance.outputs[0].dims.empty() ? std::optional(instance.id) : std::nullopt;
 }
@@ -37,7 +35,11 @@ ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& consta
                                      const std::set<algebra::InstanceId>& instances)
     : bank_(bank), constants_(constants), instances_(instances) {
   for (const std::string& name : bank.library().operator_names()) {
-    if (const auto number = number_of(bank.library(), name)) instances_.insert(*number);
+    if (bank.library().arity(name) > 0) continue;
+    if (bank.library().has_explicit_rank(name))
+      of_any_rank_.push_back(name);
+    else if (const auto number = number_of(bank.library(), name))
+      instances_.insert(*number);
   }
   const auto stored = static_cast<std::uint32_t>(bank.node_count());
   for (std::uint32_t i = 0; i < stored; ++i) {
@@ -48,13 +50,14 @@ ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& consta
 const std::vector<NodeId>& ConstantOperators::nodes_of(ValueId constant) {
   const auto [found, is_new] = nodes_.try_emplace(constant);
   const ValueType type = bank_.value(constant).type;  // a copy, because the bank grows
-  if (!is_new || bank_.node_of(constant).kind != Node::Kind::Constant || !type || !is_float(type.data_type) ||
-      !has_few_elements(type))
-    return found->second;
-  for (const algebra::InstanceId instance : instances_) {
+  if (!is_new || !type || !is_float(type.data_type) || !has_few_elements(type)) return found->second;
+  std::set<algebra::InstanceId> instances = instances_;
+  const std::uint32_t rank[] = {static_cast<std::uint32_t>(type->size())};
+  for (const std::string& name : of_any_rank_) instances.insert(bank_.library().instantiate(name, {}, rank).id);
+  for (const algebra::InstanceId instance : instances) {
     const auto node = apply(instance, type);
     const auto difference = node ? constants_.difference(bank_.node(*node).outputs[0], constant) : std::nullopt;
-    if (difference && *difference <= unit_roundoff(type.data_type)) found->second.push_back(*node);
+    if (difference && *difference <= 1) found->second.push_back(*node);
   }
   return found->second;
 }

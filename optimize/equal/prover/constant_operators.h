@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -16,12 +17,13 @@ namespace rulemill::optimize {
 /// Nodes of instances without inputs, with the elements of constants of one bank.
 class ConstantOperators {
  public:
-  /// Adds the nodes for all constants of the bank, so that rules are specialized for them. Numbers may be
-  /// instances that no rule has, such as a summand of zero or the root of two, because statements can name them.
+  /// Adds the nodes for all constants of the bank, so that rules are specialized for them. `instances`: of rules.
+  /// Numbers and operators of any rank, such as a summand of zero or the root of two, may be in none, because
+  /// statements can name them.
   ConstantOperators(GraphBank& bank, ConstantComparison& constants, const std::set<algebra::InstanceId>& instances);
 
-  /// Returns the nodes whose elements are the constant's, within one unit roundoff of the largest. A scalar 1 may be
-  /// `ones` and an identity matrix.
+  /// Returns the nodes whose elements, rounded, are the constant's, or differ within the bound of their errors. A
+  /// scalar 1 may be `ones` and an identity matrix.
   const std::vector<NodeId>& nodes_of(ValueId constant);
 
  private:
@@ -30,6 +32,7 @@ class ConstantOperators {
   GraphBank& bank_;
   ConstantComparison& constants_;
   std::set<algebra::InstanceId> instances_;
+  std::vector<std::string> of_any_rank_;  // operators
   std::unordered_map<ValueId, std::vector<NodeId>> nodes_;
 };
 

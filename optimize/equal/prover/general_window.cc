@@ -1,11 +1,12 @@
 #include "optimize/equal/prover/general_window.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "optimize/model/rounding.h"
+#include "optimize/equal/prover/window.h"
 
 namespace rulemill::optimize {
 
@@ -79,8 +80,10 @@ class Generalization {
     }
     for (const RegionNode& node : window_.graph.nodes)
       result_.nodes.push_back({node.instance, node.arguments, general(node.sizes)});
-    find_sides();
+    for (std::size_t side = 0; side < 2; ++side)
+      reached_[side] = values_below(window_.graph, window_.graph.outputs[side]);
     find_operators();
+    if (form == NumberForm::Literals) find_numbers();
     find_definitions();
     for (GeneralLeaf& leaf : result_.leaves) {
       if (leaf.computed) leaf.computed->sizes = general(std::move(leaf.computed->sizes));
@@ -126,20 +129,11 @@ class Generalization {
     for (const RegionNode& node : window_.graph.nodes) std::ranges::for_each(node.sizes, use);
   }
 
-  /// Finds the leaves of either side.
-  void find_sides() {
-    for (std::size_t side = 0; side < 2; ++side) {
-      std::set<std::uint32_t>& reached = reached_[side];
-      reached.insert(window_.graph.outputs[side]);
-      for (auto node = window_.graph.nodes.rbegin(); node != window_.graph.nodes.rend(); ++node) {
-        for (std::uint32_t o = 0; o < node->outputs; ++o) {
-          if (reached.contains(node->first_output + o)) reached.insert(node->arguments.begin(), node->arguments.end());
-        }
-      }
-    }
-  }
-
   bool is_shared(std::uint32_t leaf) const { return reached_[0].contains(leaf) && reached_[1].contains(leaf); }
+  /// Rounding within one model must not be left out.
+  bool is_of_other_side(std::uint32_t leaf, std::uint32_t other) const {
+    return reached_[reached_[0].contains(leaf) ? 1 : 0].contains(other);
+  }
   ValueType type_of(std::uint32_t leaf) const { return bank_.value(window_.leaves[leaf].value).type; }
 
   /// Finds constants that are stored in place of an operator without inputs. Both sides may use one number for
@@ -154,16 +148,39 @@ class Generalization {
     }
   }
 
-  /// Finds constants of one side that an operator computes from others: what an optimizer stored in their place.
+  void find_numbers() {
+    for (const char* name : {"one", "two", "half", "zeros", "add", "mul", "neg"}) {
+      if (!bank_.library().has_operator(name)) return;
+    }
+    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
+      const Node& node = bank_.node_of(window_.leaves[leaf].value);
+      if (node.kind != Node::Kind::Constant || !type_of(leaf)->empty() || result_.leaves[leaf].computed) continue;
+      result_.leaves[leaf].number = small_number(bank_.tensor(node.source)->values[0]);
+    }
+  }
+
+  static std::optional<algebra::Rational> small_number(double value) {
+    constexpr std::int64_t max_number = 128;
+    for (std::int64_t denominator = 1; denominator <= max_number; denominator *= 2) {
+      const double numerator = value * static_cast<double>(denominator);
+      if (std::abs(numerator) > static_cast<double>(max_number)) return std::nullopt;
+      if (numerator == std::floor(numerator))
+        return algebra::make_rational(static_cast<std::int64_t>(numerator), denominator);
+    }
+    return std::nullopt;
+  }
+
+  /// Finds constants of one side that an operator computes from those of the other: what an optimizer stored in their
+  /// place.
   void find_definitions() {
     std::set<std::uint32_t> used;  // as arguments
     for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
       GeneralLeaf& given = result_.leaves[leaf];
-      if (!given.constant || given.computed || is_shared(leaf) || used.contains(leaf)) continue;
+      if (!given.constant || given.computed || given.number || is_shared(leaf) || used.contains(leaf)) continue;
       if (!is_float(given.type.data_type)) continue;
       for (std::uint32_t other = 0; other < window_.leaves.size() && !given.computed; ++other) {
         const GeneralLeaf& argument = result_.leaves[other];
-        if (other == leaf || !argument.constant || argument.computed) continue;
+        if (!is_of_other_side(leaf, other) || !argument.constant || argument.computed || argument.number) continue;
         given.computed = definition(leaf, other);
       }
       if (given.computed) used.insert(given.computed->arguments.begin(), given.computed->arguments.end());
@@ -176,16 +193,19 @@ class Generalization {
       const std::uint32_t matrix[] = {2};
       const std::vector<std::int64_t> perm = {1, 0};
       const algebra::InstanceId transpose = bank_.library().instantiate("transpose", {{"perm", perm}}, matrix).id;
-      if (auto found = confirmed(leaf, {transpose, {other}, {}}, 0)) return found;
+      if (auto found = confirmed(leaf, {transpose, {other}, {}})) return found;
     }
-    return given == type ? scaled(leaf, other) : reshaped(leaf, other);
+    if (given != type) return reshaped(leaf, other);
+    const std::uint32_t rank[] = {static_cast<std::uint32_t>(given->size())};
+    const auto negative = confirmed(leaf, {bank_.library().instantiate("neg", {}, rank).id, {other}, {}});
+    return negative ? negative : scaled(leaf, other);
   }
 
   std::optional<GeneralNode> reshaped(std::uint32_t leaf, std::uint32_t other) {
     const ValueType given = type_of(leaf), type = type_of(other);
     if (given->empty() || type->empty()) return std::nullopt;
     const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type->size()), static_cast<std::uint32_t>(given->size())};
-    return confirmed(leaf, {bank_.library().instantiate("reshape", {}, ranks).id, {other}, *given}, 0);
+    return confirmed(leaf, {bank_.library().instantiate("reshape", {}, ranks).id, {other}, *given});
   }
 
   /// Returns the product of the other leaf and a number, within rounding.
@@ -193,23 +213,24 @@ class Generalization {
     const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type_of(leaf)->size()), 0};
     for (std::uint32_t factor = 0; factor < window_.leaves.size(); ++factor) {
       const auto& computed = result_.leaves[factor].computed;
-      if (factor == leaf || factor == other || !window_.leaves[factor].constant || !type_of(factor)->empty()) continue;
+      if (!is_of_other_side(leaf, factor) || factor == other || !window_.leaves[factor].constant ||
+          !type_of(factor)->empty())
+        continue;
       if (computed && !computed->arguments.empty()) continue;
       const algebra::InstanceId scale = bank_.library().instantiate("scale", {}, ranks).id;
-      if (auto found = confirmed(leaf, {scale, {other, factor}, {}}, max_constant_roundoffs)) return found;
+      if (auto found = confirmed(leaf, {scale, {other, factor}, {}})) return found;
     }
     return std::nullopt;
   }
 
   /// Returns the node if it computes the leaf's elements.
-  std::optional<GeneralNode> confirmed(std::uint32_t leaf, GeneralNode node, double roundoffs) {
+  std::optional<GeneralNode> confirmed(std::uint32_t leaf, GeneralNode node) {
     std::vector<ValueId> arguments;
     for (const std::uint32_t argument : node.arguments) arguments.push_back(window_.leaves[argument].value);
-    const DataType type = type_of(leaf).data_type;
-    const auto created = bank_.apply(node.instance, arguments, node.sizes, type);
+    const auto created = bank_.apply(node.instance, arguments, node.sizes, type_of(leaf).data_type);
     if (!created) return std::nullopt;
     const auto difference = constants_.difference(bank_.node(*created).outputs[0], window_.leaves[leaf].value);
-    if (!difference || *difference > roundoffs * unit_roundoff(type)) return std::nullopt;
+    if (!difference) return std::nullopt;
     ++result_.constants;
     result_.constant_difference = std::max(result_.constant_difference, *difference);
     return node;

@@ -24,6 +24,7 @@ struct GeneralLeaf {
   ValueType type;
   bool constant = false;
   std::optional<GeneralNode> computed;  // a constant that an operator computes, without inputs or from other leaves
+  std::optional<algebra::Rational> number{};  // an integer divided by a power of two, that stays a number
 };
 
 /// Values are numbered as in the window.
@@ -33,15 +34,16 @@ struct GeneralWindow {
   std::vector<GeneralNode> nodes;
   algebra::Substitution actual;    // what the sizes stand for
   std::uint32_t constants = 0;     // computed leaves that were compared by value, within rounding
-  double constant_difference = 0;  // the largest, relative to the largest element
+  double constant_difference = 0;  // the largest, in units of the bound of their errors
 };
 
-/// What stands for the numbers among the sizes of a window. A number above 16 that a parameter has, such as the begin
+/// What stands for the numbers of a window. A size above 16 that a parameter has, such as the begin
 /// of a slice, always stays.
 enum class NumberForm : std::uint8_t {
   Products,      // a size each; a number that is a product of two smaller ones is their product
   SmallLiteral,  // the same for those above 16; smaller ones stay, because operators such as splits relate them
   Independent,   // a size each: 64 may be the square of 8 by chance
+  Literals,      // as Products, and scalar constants such as -1 and 0.25 are these numbers
 };
 
 /// `names` are the sizes that stand for numbers, shared by all windows; it grows.

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "optimize/equal/prover/window.h"
+
 namespace rulemill::optimize {
 
 using egraph::EClassId;
@@ -16,17 +18,18 @@ bool is_defined(std::span<const LeafDefinition> definitions, std::uint32_t leaf)
 std::vector<LeafDefinition> LeafDefinitionSearch::find(std::span<const EClassId> values,
                                                        std::span<const LeafDefinition> known) {
   std::vector<LeafDefinition> found;
-  // A definition must not use a leaf that is defined in the same call: the definitions could be circular.
+  // A definition must not use a leaf that is defined in the same call: the definitions could be circular. What one
+  // model stores is computed from what the other one stores, or rounding within one model would be left out.
+  const std::set<std::uint32_t> below[] = {values_below(window_.graph, window_.graph.outputs[0]),
+                                           values_below(window_.graph, window_.graph.outputs[1])};
   std::set<std::uint32_t> excluded;
   for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
     if (!window_.leaves[leaf].constant || is_defined(known, leaf) || excluded.contains(leaf)) continue;
+    if (below[0].contains(leaf) == below[1].contains(leaf)) continue;
+    usable_ = below[below[0].contains(leaf) ? 1 : 0];
+    for (const LeafDefinition& each : found) usable_.erase(each.leaf);
     auto definition = agreeing_term(leaf, values[leaf]);
     if (!definition) continue;
-    const bool is_circular = std::ranges::any_of(definition->nodes, [&](const RegionNode& node) {
-      return std::ranges::any_of(
-          node.arguments, [&](std::uint32_t argument) { return argument == leaf || is_defined(found, argument); });
-    });
-    if (is_circular) continue;
     for (const RegionNode& node : definition->nodes) excluded.insert(node.arguments.begin(), node.arguments.end());
     found.push_back(std::move(*definition));
   }
@@ -53,7 +56,7 @@ std::optional<LeafDefinition> LeafDefinitionSearch::agreeing_term(std::uint32_t 
   return std::nullopt;
 }
 
-/// Adds a term of the class over constant leaves to `into`; returns the number of its value, nullopt if there is none.
+/// Adds a term of the class over usable leaves to `into`; returns the number of its value, nullopt if there is none.
 std::optional<std::uint32_t> LeafDefinitionSearch::extract(EClassId value, LeafDefinition& into, Numbers& numbers) {
   const EClassId root = egraph_.find(value);
   if (const auto known = numbers.find(root); known != numbers.end()) return known->second;
@@ -61,8 +64,9 @@ std::optional<std::uint32_t> LeafDefinitionSearch::extract(EClassId value, LeafD
   EClassId id = root;
   do {
     const ENodeId node = egraph_.node_of(id);
-    if (node == egraph::no_id) return numbers[root] = egraph_.tag_of(id);
-    if (egraph_.is_constant_node(node) && !egraph_.is_duplicate(node)) {
+    if (node == egraph::no_id) {
+      if (usable_.contains(egraph_.tag_of(id))) return numbers[root] = egraph_.tag_of(id);
+    } else if (egraph_.is_constant_node(node) && !egraph_.is_duplicate(node)) {
       if (algebra::is_positive_operator(bank_.library().instance(egraph_.instance(node))))
         return numbers[root] = extract(egraph_.arguments(node)[0], into, numbers);
       RegionNode created{egraph_.instance(node), {}, {}, 0, egraph_.output_count(node)};

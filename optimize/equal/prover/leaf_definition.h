@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,8 @@ class LeafDefinitionSearch {
       : egraph_(egraph), sizes_(sizes), bank_(bank), constants_(constants), window_(window) {}
 
   /// `values` are the classes of the window's values. Returns definitions of constant leaves that `known` does not
-  /// define. They are not circular, also together with the known ones.
+  /// define and only one of the window's outputs depends on, by leaves of the other output. They are not circular, also
+  /// together with the known ones.
   std::vector<LeafDefinition> find(std::span<const egraph::EClassId> values, std::span<const LeafDefinition> known);
 
  private:
@@ -46,6 +48,7 @@ class LeafDefinitionSearch {
   GraphBank& bank_;
   ConstantComparison& constants_;
   const Region& window_;
+  std::set<std::uint32_t> usable_;  // leaves of terms
 };
 
 }  // namespace rulemill::optimize

@@ -17,6 +17,7 @@ class WindowBuilder {
   std::optional<EqualityWindow> run() {
     std::set<ValueId> frontier;
     if (!add_second_cone(frontier) || !add_first_cone(frontier)) return std::nullopt;
+    if (limits_.opens_constants) open_constants();
     Region region = build();
     if (!has_one_float_type(region)) return std::nullopt;
     return EqualityWindow{std::move(region), {nodes_.begin(), nodes_.end()}};
@@ -43,7 +44,10 @@ class WindowBuilder {
       if (nodes_.size() > limits_.nodes) return false;
       for (const ValueId argument : bank_.node(producer).arguments) open.push_back(argument);
     }
-    for (std::uint32_t level = 0; level < limits_.levels; ++level) lower(frontier);
+    const bool is_constant = bank_.node_of(pair_.after).constant;
+    if (is_constant) frontier.insert(pair_.before);
+    const std::uint32_t levels = is_constant ? 2 * limits_.levels + 2 : limits_.levels;
+    for (std::uint32_t level = 0; level < levels; ++level) lower(frontier);
     return nodes_.size() <= limits_.nodes;
   }
 
@@ -87,6 +91,21 @@ class WindowBuilder {
       if (depends) nodes_.insert(id);
     }
     return nodes_.size() <= limits_.nodes;
+  }
+
+  void open_constants() {
+    std::vector<ValueId> open = {pair_.before, pair_.after};
+    for (const NodeId id : nodes_) {
+      const std::vector<ValueId>& arguments = bank_.node(id).arguments;
+      open.insert(open.end(), arguments.begin(), arguments.end());
+    }
+    while (!open.empty() && nodes_.size() < limits_.nodes) {
+      const NodeId id = bank_.value(open.back()).node;
+      open.pop_back();
+      const Node& node = bank_.node(id);
+      if (!node.constant || node.kind != Node::Kind::Algebra || !nodes_.insert(id).second) continue;
+      open.insert(open.end(), node.arguments.begin(), node.arguments.end());
+    }
   }
 
   Region build() const {
@@ -138,6 +157,16 @@ class WindowBuilder {
 };
 
 }  // namespace
+
+std::set<std::uint32_t> values_below(const RegionGraph& graph, std::uint32_t output) {
+  std::set<std::uint32_t> reached = {output};
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    for (std::uint32_t o = 0; o < node->outputs; ++o) {
+      if (reached.contains(node->first_output + o)) reached.insert(node->arguments.begin(), node->arguments.end());
+    }
+  }
+  return reached;
+}
 
 std::optional<EqualityWindow> equality_window(const GraphBank& bank, ValuePair pair,
                                               const std::unordered_set<NodeId>& common, const WindowLimits& limits) {

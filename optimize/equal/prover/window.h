@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <unordered_set>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct ValuePair {
 struct WindowLimits {
   std::uint32_t levels = 0;  // of common terms below the first common values
   std::size_t nodes = 60;
+  bool opens_constants = false;  // constants that the models compute are computed in the window
 };
 
 struct EqualityWindow {
@@ -24,7 +26,11 @@ struct EqualityWindow {
   std::vector<NodeId> nodes;
 };
 
-/// Returns nullopt if the window is too large, has a value of unknown type, or mixes float types. `common` are the
+/// Returns the numbers of the values that one of the graph's outputs depends on.
+std::set<std::uint32_t> values_below(const RegionGraph& graph, std::uint32_t output);
+
+/// If the second value is a constant, the window has some levels of the first value's terms. Returns nullopt if the
+/// window is too large, has a value of unknown type, or mixes float types. `common` are the
 /// nodes of the first model.
 std::optional<EqualityWindow> equality_window(const GraphBank& bank, ValuePair pair,
                                               const std::unordered_set<NodeId>& common, const WindowLimits& limits);

@@ -33,6 +33,26 @@ std::optional<std::string> with_condition(const algebra::Rule& rule, const Gener
   return algebra::to_string(typed->rule, terms, bank.symbols());
 }
 
+/// Returns the number as a term: a dyadic fraction is made of ones, twos and halves.
+algebra::TermId number_term(algebra::Rational number, algebra::TermBank& terms, algebra::Library& library) {
+  const std::uint32_t scalar[] = {0}, scalars[] = {0, 0};
+  const auto apply = [&](const char* name, std::span<const std::uint32_t> ranks,
+                         std::initializer_list<algebra::TermId> arguments) {
+    return terms.output(terms.apply(library.instantiate(name, {}, ranks).id, {arguments.begin(), arguments.end()}, {}),
+                        0);
+  };
+  if (number.num < 0) return apply("neg", scalar, {number_term(-number, terms, library)});
+  if (number.den > 1)
+    return apply("mul", scalars, {number_term({number.num, number.den / 2}, terms, library), apply("half", {}, {})});
+  if (number.num == 0) return apply("zeros", scalar, {});
+  if (number.num == 1) return apply("one", {}, {});
+  const algebra::TermId two = apply("two", {}, {});
+  if (number.num == 2) return two;
+  if (number.num % 2 == 1)
+    return apply("add", scalars, {number_term({number.num - 1, 1}, terms, library), apply("one", {}, {})});
+  return apply("mul", scalars, {number_term({number.num / 2, 1}, terms, library), two});
+}
+
 /// Returns the rule of one window; nullopt if each side depends on a leaf that the other one does not have. One may:
 /// a sum that a normalization returns next to its result does not depend on the scale.
 std::optional<std::string> statement_of(const GeneralWindow& general, const RegionGraph& graph, GraphBank& bank) {
@@ -49,6 +69,10 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
     const GeneralLeaf& leaf = general.leaves[number];
     if (leaf.computed) {
       values[number] = terms.output(apply(*leaf.computed), 0);
+      continue;
+    }
+    if (leaf.number) {
+      values[number] = number_term(*leaf.number, terms, bank.library());
       continue;
     }
     const std::string name = (leaf.constant ? "w" : "x") + std::to_string(number + 1);
@@ -80,7 +104,8 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
 std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effort effort) {
   if (!proof_ || window.graph.nodes.size() > max_statement_nodes) return std::nullopt;
   if (effort == Effort::Known && proved_.empty()) return std::nullopt;
-  for (const NumberForm form : {NumberForm::Products, NumberForm::SmallLiteral, NumberForm::Independent}) {
+  for (const NumberForm form :
+       {NumberForm::Products, NumberForm::SmallLiteral, NumberForm::Independent, NumberForm::Literals}) {
     const GeneralWindow general = generalize(bank_, constants_, operators_, window, form, sizes_);
     auto statement = statement_of(general, window.graph, bank_);
     if (!statement) continue;

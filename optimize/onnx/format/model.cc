@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "optimize/onnx/format/inline_functions.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/format/split_protobuf.h"
 #include "optimize/onnx/format/validate.h"
@@ -146,6 +147,7 @@ void load_model(OnnxModel::Proto& proto, std::string_view bytes, std::shared_ptr
     const bool standard = set.domain().empty() || set.domain() == "ai.onnx";
     if (standard) proto.opset = static_cast<int>(std::clamp<std::int64_t>(set.version(), 0, 1 << 20));
   }
+  inline_functions(proto);
   load_external_data(proto, folder);
   validate_model(proto);
 }

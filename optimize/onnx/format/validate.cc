@@ -1,7 +1,6 @@
 #include "optimize/onnx/format/validate.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -47,7 +46,6 @@ class ModelValidator {
   void run() {
     const onnx::ModelProto& model = proto_.model;
     check_opsets();
-    check_functions();
     const onnx::GraphProto& graph = model.graph();
     if (graph.output_size() == 0) fail("it has no outputs");
     check_graph(graph, {}, "", true);
@@ -64,46 +62,6 @@ class ModelValidator {
       const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
       if (!domains.insert(domain).second) fail("the opset of domain '" + printable(domain) + "' is given twice");
       if (set.version() < 1) fail("opset " + std::to_string(set.version()) + ": expected at least 1");
-    }
-  }
-
-  /// Rejects recursive functions, by depth-first search.
-  void check_functions() const {
-    using Key = std::pair<std::string, std::string>;
-    std::map<Key, std::set<Key>> calls;
-    for (const auto& function : proto_.model.functions()) {
-      auto [entry, added] = calls.try_emplace({function.domain(), function.name()});
-      if (!added) fail("function " + printable(function.name()) + " is defined twice");
-      for (const auto& node : function.node()) collect_calls(node, entry->second);
-    }
-    std::map<Key, int> state;  // 1: being visited, 2: done
-    std::vector<std::pair<Key, bool>> pending;
-    for (const auto& [key, called] : calls) pending.push_back({key, false});
-    while (!pending.empty()) {
-      auto [key, leaving] = pending.back();
-      pending.pop_back();
-      if (leaving) {
-        state[key] = 2;
-        continue;
-      }
-      if (state[key] == 2) continue;
-      state[key] = 1;
-      pending.push_back({key, true});
-      for (const Key& next : calls.at(key)) {
-        if (!calls.contains(next)) continue;
-        if (state[next] == 1) fail("function " + printable(next.second) + " calls itself");
-        pending.push_back({next, false});
-      }
-    }
-  }
-
-  static void collect_calls(const onnx::NodeProto& node, std::set<std::pair<std::string, std::string>>& calls) {
-    calls.emplace(node.domain(), node.op_type());
-    for (const auto& attribute : node.attribute()) {
-      for (const auto& inner : attribute.g().node()) collect_calls(inner, calls);
-      for (const auto& subgraph : attribute.graphs()) {
-        for (const auto& inner : subgraph.node()) collect_calls(inner, calls);
-      }
     }
   }
 

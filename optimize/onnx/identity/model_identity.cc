@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
@@ -17,10 +18,6 @@
 namespace rulemill::optimize {
 
 namespace {
-
-/// Operators of the standard with random results. Operators of other domains are not known, and may be random, too.
-constexpr std::string_view random_operators[] = {
-    "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
 
 std::string describe_item(const InterfaceItem& item) {
   return item.name + ": " + item.type + (item.default_value.empty() ? "" : " with a default value");
@@ -43,18 +40,13 @@ void require_same_items(const std::string& file, const std::string& kind, const 
                                       describe_other_items(after, before));
 }
 
-bool is_standard(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
-
-bool has_graph(const onnx::NodeProto& node) {
-  return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
-    return attribute.has_g() || attribute.graphs_size() > 0;
-  });
-}
-
-/// A subgraph may contain a random operator.
+/// Operators of other domains are not known, and may be random, too.
 bool may_be_random(const onnx::NodeProto& node) {
-  return !is_standard(node) || has_graph(node) ||
-         std::ranges::find(random_operators, node.op_type()) != std::end(random_operators);
+  if (!has_subgraph(node)) return !is_repeatable(node);
+  const auto is_random = [](const onnx::GraphProto& graph) { return std::ranges::any_of(graph.node(), may_be_random); };
+  return !is_standard(node) || std::ranges::any_of(node.attribute(), [&](const onnx::AttributeProto& attribute) {
+    return is_random(attribute.g()) || std::ranges::any_of(attribute.graphs(), is_random);
+  });
 }
 
 std::string digest_of(std::string_view bytes) { return runtime::to_hex(runtime::hash128(runtime::bytes_of(bytes))); }
@@ -109,7 +101,25 @@ class NodeKeys {
   std::string key(const onnx::NodeProto& node) {
     std::string key = constant_node_key(node);
     if (!key.empty()) return key;
-    key = unnamed(node).SerializeAsString() + "\n" + domain_of(node.domain()) + "\n" + version_of(node) + "\n";
+    key = function_key(node);
+    if (may_be_random(node)) key += " #" + std::to_string(occurrences_[key]++);
+    return key;
+  }
+
+  /// Returns the key of the node without its subgraphs; empty if these are not all that defines it.
+  std::string frame_key(onnx::NodeProto node) const {
+    constexpr std::string_view operators[] = {"If", "Loop", "Scan"};
+    if (!is_standard(node) || std::ranges::find(operators, node.op_type()) == std::end(operators) ||
+        may_be_random(node))
+      return {};
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) attribute.clear_g();
+    return function_key(node);
+  }
+
+ private:
+  std::string function_key(const onnx::NodeProto& node) const {
+    std::string key =
+        unnamed(node).SerializeAsString() + "\n" + domain_of(node.domain()) + "\n" + version_of(node) + "\n";
     const auto shape_of = [](const auto& names) {
       std::string present;
       for (const std::string& name : names) present += name.empty() ? '-' : 'x';
@@ -124,12 +134,9 @@ class NodeKeys {
       if (bytes != default_of(node, attribute.name())) attributes[attribute.name()] = std::move(bytes);
     }
     for (const auto& [name, bytes] : attributes) key += std::to_string(bytes.size()) + bytes;
-    key = node.op_type() + " " + digest_of(key);
-    if (may_be_random(node)) key += " #" + std::to_string(occurrences_[key]++);
-    return key;
+    return "node " + node.op_type() + " " + digest_of(key);
   }
 
- private:
   static std::string domain_of(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
   /// Keeps the operator, and fields that this version of ONNX does not know.
@@ -165,18 +172,30 @@ class NodeKeys {
   std::string default_of(const onnx::NodeProto& node, const std::string& name) const {
     const auto version = versions_.find(domain_of(node.domain()));
     if (!is_standard(node) || version == versions_.end()) return {};
+    // onnxruntime writes some operators into models of versions that do not have them yet.
     const auto* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version->second), "");
+    if (schema == nullptr) schema = onnx::OpSchemaRegistry::Schema(node.op_type(), "");
     if (schema == nullptr || !schema->attributes().contains(name)) return {};
     const auto& attribute = schema->attributes().at(name);
     return attribute.default_value.name().empty() ? "" : attribute.default_value.SerializeAsString();
   }
 
-  /// What a name inside of a subgraph or function means depends on all versions and functions.
+  /// The version that defined the operator, if the ONNX library is not older than the model's. What a name inside of a
+  /// subgraph or function means depends on all versions and functions.
   std::string version_of(const onnx::NodeProto& node) const {
-    const auto version = versions_.find(domain_of(node.domain()));
-    std::string text = std::to_string(version == versions_.end() ? 0 : version->second);
-    if (has_graph(node) || !functions_.empty()) text += " " + all_versions_ + functions_;
+    const auto found = versions_.find(domain_of(node.domain()));
+    std::int64_t version = found == versions_.end() ? 0 : found->second;
+    const auto* schema = is_standard(node) && version <= latest_known_version()
+                             ? onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version), "")
+                             : nullptr;
+    if (schema != nullptr) version = schema->since_version();
+    std::string text = std::to_string(version);
+    if (has_subgraph(node) || !functions_.empty()) text += " " + all_versions_ + functions_;
     return text;
+  }
+
+  static int latest_known_version() {
+    return onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
   }
 
   std::map<std::string, std::int64_t> versions_;
@@ -207,10 +226,13 @@ ModelIdentity::ModelIdentity(const OnnxModel& model) {
   NodeKeys keys(proto.model);
   for (const auto& node : graph.node()) {
     node_keys_.push_back(keys.key(node));
+    frame_keys_.push_back(keys.frame_key(node));
     if (node.op_type() != "Constant" || node.attribute_size() != 1 || node.output_size() != 1) continue;
     const onnx::AttributeProto& value = node.attribute(0);
-    constant_types_[node.output(0)] =
-        value.has_t() ? value.t().data_type() : static_cast<int>(onnx::TensorProto::FLOAT);
+    constant_types_[node.output(0)] = value.has_t() ? value.t().data_type()
+                                      : value.name().starts_with("value_int")
+                                          ? static_cast<int>(onnx::TensorProto::INT64)
+                                          : static_cast<int>(onnx::TensorProto::FLOAT);
   }
 }
 

@@ -29,6 +29,8 @@ class ModelIdentity {
   /// Returns a key of the node's operator, version, attributes, and absent inputs. Its inputs are not part of it, nor
   /// are names, except those inside of subgraphs. A node whose results may be random has a number in its key.
   const std::string& node_key(std::uint32_t position) const { return node_keys_.at(position); }
+  /// Returns the same for an If, Loop or Scan without its subgraphs. Empty for other nodes, and if one may be random.
+  const std::string& frame_key(std::uint32_t position) const { return frame_keys_.at(position); }
   /// Returns a key of the element type, shape and elements of an initializer; nullopt for other names.
   std::optional<std::string> initializer_key(const std::string& name) const;
   /// Returns ONNX's number of the element type of an initializer or of a Constant node's output; nullopt for others.
@@ -36,7 +38,7 @@ class ModelIdentity {
 
  private:
   std::vector<InterfaceItem> inputs_, outputs_;
-  std::vector<std::string> node_keys_;
+  std::vector<std::string> node_keys_, frame_keys_;
   std::unordered_map<std::string, std::string> initializer_keys_;
   std::unordered_map<std::string, int> constant_types_;
 };
