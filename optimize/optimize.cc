@@ -94,9 +94,9 @@ struct CleanedModel {
   CleanResult result;
 };
 
-CleanedModel clean_copy(const OnnxModel& original, algebra::Library& library, NodeInference& inference) {
+CleanedModel clean_copy(const OnnxModel& original, NodeInference& inference) {
   CleanedModel cleaned{original, {}};
-  cleaned.result = clean_model(cleaned.model, library, inference);
+  cleaned.result = clean_model(cleaned.model, inference);
   if (!cleaned.result.changed) cleaned.model = OnnxModel(original);
   return cleaned;
 }
@@ -154,10 +154,10 @@ void write_cleaned(OnnxModel& cleaned, const OnnxModel& original, const std::vec
 }
 
 /// Does nothing but clean the model.
-Summary clean_only(const Options& options, algebra::Library& library) {
+Summary clean_only(const Options& options) {
   const auto [original, input_sets] = read_model_files(options);
   NodeInference inference(options.type_helper);
-  CleanedModel cleaned = clean_copy(original, library, inference);
+  CleanedModel cleaned = clean_copy(original, inference);
   Summary summary;
   summary.model = options.model.string();
   summary.output = options.out.string();
@@ -197,7 +197,7 @@ class Optimization {
         original_(std::move(files.model)),
         input_sets_(std::move(files.input_sets)),
         inference_(options.type_helper),
-        cleaned_(options.explain.empty() ? clean_copy(original_, library, inference_) : CleanedModel{original_, {}}),
+        cleaned_(options.explain.empty() ? clean_copy(original_, inference_) : CleanedModel{original_, {}}),
         subgraph_context_{options, library, terms, symbols, rules, device_, inference_},
         subgraphs_(options.explain.empty() ? optimize_subgraphs(cleaned_.model, subgraph_context_)
                                            : OptimizedSubgraphs()),
@@ -379,7 +379,7 @@ Summary run_passes(const Options& options, ModelFiles files, algebra::Library& l
 Summary run(const Options& options) {
   begin_step(options, "reading the model");
   algebra::Library library = algebra::Library::load(options.operators);
-  if (options.only_clean) return clean_only(options, library);
+  if (options.only_clean) return clean_only(options);
   ModelFiles files = read_model_files(options);
   begin_step(options, "reading the rules");
   algebra::TermBank terms(library);

@@ -121,7 +121,7 @@ class ModelComparison {
   void clean_models() {
     for (NamedModel* named : {&before_, &after_}) {
       OnnxModel model = named->model;
-      if (!clean_model(model, context_.library, context_.inference).changed) continue;
+      if (!clean_model(model, context_.inference).changed) continue;
       *named = NamedModel(std::move(model));
       result_.cleaned = true;
     }

@@ -262,7 +262,7 @@ class Exporter {
     node.set_name(unique_name(std::string("rulemill_") + op_type));
     for (const std::string& input : inputs) node.add_input(input);
     node.add_output(unique_name("rulemill_sizes"));
-    if (op_type == onnx_name(SizeOperator::Concat))
+    if (std::string_view(op_type) == "Concat")
       *node.add_attribute() = make_attribute_proto("axis", integers({0}, false));
     read_names_.insert(inputs.begin(), inputs.end());
     return node.output(0);

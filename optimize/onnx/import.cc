@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <set>
 
 #include "algebra/sizes/checked.h"
@@ -11,10 +10,8 @@
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/mapping/resolve_compound.h"
 #include "optimize/onnx/mapping/resolve_normalization.h"
-#include "optimize/onnx/shapes/opaque_shapes.h"
-#include "optimize/onnx/shapes/shape_values.h"
-#include "optimize/onnx/shapes/size_bounds.h"
-#include "optimize/onnx/shapes/size_operators.h"
+#include "optimize/onnx/operators/node_arguments.h"
+#include "optimize/onnx/shapes/known_values.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -40,14 +37,6 @@ bool is_identity(const algebra::OperatorInstance& instance) {
   return true;
 }
 
-/// Whether the tensor may be scales: the ONNX library infers shapes from them.
-bool is_short_float_list(const onnx::TensorProto& tensor) {
-  constexpr std::int64_t max_length = 16;
-  const bool is_inline = tensor.has_raw_data() || tensor.float_data_size() > 0;
-  return tensor.data_type() == onnx::TensorProto::FLOAT && tensor.dims_size() == 1 && tensor.dims(0) <= max_length &&
-         is_inline;
-}
-
 class Importer {
  public:
   Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference, const SizeBounds& bounds,
@@ -56,7 +45,8 @@ class Importer {
         bank_(bank),
         types_(model, bank.symbols(), inference, bounds),
         outer_types_(outer_types),
-        normalizations_(normalizations) {
+        normalizations_(normalizations),
+        known_(proto_, types_, bank.symbols(), bounds) {
     for (const auto& input : proto_.model.graph().input()) input_names_.insert(input.name());
     for (const auto& [size, upper] : bounds.upper) bounds_key_ += size + "<=" + std::to_string(upper) + ";";
   }
@@ -74,9 +64,10 @@ class Importer {
     for (const auto& output : graph.output()) result_.outputs.push_back(find_value(output.name()));
     result_.dynamic_dims = types_.dynamic_dims();
     for (const auto& [name, value] : result_.values) {
-      if (const ValueType shape = types_.shape(name)) result_.shape_facts.shapes.emplace(name, *shape);
+      KnownTensor known = known_.find(name);
+      if (known.numbers && !known.numbers->owner) known.numbers.reset();  // the model may not live as long
+      if (known.dims) result_.known_values.emplace(name, std::move(known));
     }
-    result_.shape_facts.values = std::move(shape_values_);
     return std::move(result_);
   }
 
@@ -98,17 +89,10 @@ class Importer {
     }
   }
 
-  /// Adds a constant of a supported type, and records integer values for mappings that read them.
+  /// Adds a constant of a supported type.
   std::optional<ValueId> add_constant(const std::string& name, const onnx::TensorProto& tensor,
                                       std::optional<std::string_view> raw) {
-    if (is_short_float_list(tensor)) known_tensors_.emplace(name, &tensor);
-    if (auto literal = to_literal(tensor)) {
-      if (!literal->float_value && !literal->as_float32) {
-        known_tensors_.emplace(name, &tensor);
-        shape_values_.emplace(name, ShapeValue{{tensor.dims().begin(), tensor.dims().end()}, literal->integers});
-      }
-      literals_.emplace(name, std::move(*literal));
-    }
+    known_.add_constant(name, tensor, raw);
     const auto count = element_count(tensor);
     const auto data_type = to_data_type(tensor.data_type());
     if (!data_type || !count || *count == 0) return std::nullopt;
@@ -133,18 +117,10 @@ class Importer {
   std::optional<ValueId> add_constant(const onnx::NodeProto& node) {
     const onnx::AttributeProto& attribute = node.attribute(0);
     if (attribute.has_t()) return add_constant(node.output(0), attribute.t(), inline_raw_data(attribute.t()));
-    OnnxLiteral literal = attribute_to_literal(attribute);
-    if (literal.is_unsupported || literal.string_value) return std::nullopt;
-    if (literal.float_value) {
-      algebra::Tensor scalar{{}, {*literal.float_value}};
-      literals_.emplace(node.output(0), std::move(literal));
-      return bank_.constant(node.output(0), std::make_shared<const algebra::Tensor>(std::move(scalar)));
-    }
-    std::vector<std::int64_t> dims;
-    if (literal.is_list) dims.push_back(static_cast<std::int64_t>(literal.integers.size()));
-    shape_values_.emplace(node.output(0), ShapeValue{dims, literal.integers});
-    literals_.emplace(node.output(0), std::move(literal));
-    return std::nullopt;
+    const KnownTensor known = known_.find(node.output(0));
+    if (!known.numbers) return std::nullopt;
+    const onnx::TensorProto tensor = to_proto(node.output(0), *known.numbers);
+    return add_constant(node.output(0), tensor, inline_raw_data(tensor));
   }
 
   void add_inputs() {
@@ -180,10 +156,9 @@ class Importer {
       record.captured.push_back(find_value(name));
       record.captured_names.push_back(name);
     }
-    bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-    if (standard) track_sizes(node);
+    upper_bound_ = known_.add_node(node);
     std::optional<ValueId> constant;
-    if (standard && node.op_type() == "Constant" && node.attribute_size() == 1 && node.output_size() == 1) {
+    if (is_standard(node) && node.op_type() == "Constant" && node.attribute_size() == 1 && node.output_size() == 1) {
       constant = add_constant(node);
       record.reason = ImportedModel::NodeRecord::constant_reason;
     }
@@ -197,7 +172,7 @@ class Importer {
       if (is_normalization(query.description)) ++result_.normalizations;
       auto resolved = resolve(query);
       auto* lowered = std::get_if<LoweredNode>(&resolved);
-      if (lowered && lowered->steps.size() == 1 && is_identity(bank_.library().instance(lowered->steps[0].instance))) {
+      if (lowered && returns_input(*lowered)) {
         elide(node, record, lowered->steps[0].arguments[0]);
       } else if (lowered) {
         record.lowered = std::move(*lowered);
@@ -207,64 +182,11 @@ class Importer {
         lower_bound_ = find_lower_bound(query, types_.dynamic_dims(), bank_);
         add_opaque(node, position, record);
         record.non_float = std::ranges::all_of(node.output(), [&](const std::string& name) {
-          return name.empty() || shape_values_.contains(name) || types_.is_non_float(name);
+          return name.empty() || known_.find(name).has_elements() || types_.is_non_float(name);
         });
       }
     }
     result_.nodes.push_back(std::move(record));
-  }
-
-  static bool returns_int64(const onnx::NodeProto& node) {
-    const auto op = size_operator(node.op_type());
-    if (op != SizeOperator::Cast) return !op || !returns_bool(*op);
-    return node.attribute_size() > 0 && node.attribute(0).i() == onnx::TensorProto::INT64;
-  }
-
-  /// Returns what is known of the inputs; points into `shapes`.
-  std::vector<ShapeOperand> shape_operands(const onnx::NodeProto& node, std::vector<ValueType>& shapes) {
-    std::vector<ShapeOperand> operands;
-    for (const auto& name : node.input()) shapes.push_back(types_.shape(name));
-    for (int i = 0; i < node.input_size(); ++i) {
-      const auto value = shape_values_.find(node.input(i));
-      const ValueType& shape = shapes[static_cast<std::size_t>(i)];
-      operands.push_back({value == shape_values_.end() ? nullptr : &value->second, shape ? &*shape : nullptr});
-    }
-    return operands;
-  }
-
-  /// Records integers that the node computes from shapes, and the shape of an opaque output.
-  void track_sizes(const onnx::NodeProto& node) {
-    if (node.op_type() == "Constant" || node.output_size() != 1) return;
-    std::vector<ValueType> shapes;
-    const std::vector<ShapeOperand> operands = shape_operands(node, shapes);
-    std::optional<ShapeValue> value = evaluate_shape_node(node, operands, bank_.symbols());
-    if (auto shape =
-            value ? std::nullopt : infer_opaque_shape(node, operands, types_.dynamic_dims(), bank_.symbols())) {
-      const bool has_type_input = shape->onnx_type == 0 && static_cast<int>(shape->type_input) < node.input_size();
-      const int onnx_type =
-          has_type_input ? types_.onnx_type(node.input(static_cast<int>(shape->type_input))) : shape->onnx_type;
-      types_.set_derived_shape(node.output(0), onnx_type, shape->dims);
-      for (const DynamicDim& size : types_.dynamic_dims()) {
-        if (shape->required_bound && !size.upper_bound &&
-            shape->required_bound->first == algebra::Poly(size.atom) + size.offset)
-          upper_bound_ = {size.name, shape->required_bound->second};
-      }
-    }
-    if (!value) return;
-    OnnxLiteral literal;
-    literal.is_list = value->dims.size() == 1;
-    literal.integers = value->elements;
-    if (value->dims.size() <= 1) {
-      // The ONNX library infers types from these numbers.
-      const bool numbers =
-          std::ranges::all_of(literal.integers, [](const auto& element) { return element.constant().has_value(); });
-      if (numbers && returns_int64(node)) {
-        derived_integers_.push_back(make_integer_proto(node.output(0), literal));
-        known_tensors_.emplace(node.output(0), &derived_integers_.back());
-      }
-      literals_.emplace(node.output(0), std::move(literal));
-    }
-    shape_values_.emplace(node.output(0), std::move(*value));
   }
 
   std::variant<LoweredNode, std::string> resolve(const NodeQuery& query) {
@@ -272,6 +194,35 @@ class Importer {
       return resolve_node_or_parts(query, bank_);
     } catch (const algebra::Overflow& overflow) {
       return overflow.what();
+    }
+  }
+
+  /// Spells out what a node leaves to ONNX: the order of a Transpose, the axes of a Squeeze, and the dimensions that a
+  /// Reshape copies or infers.
+  void complete(const onnx::NodeProto& node, NodeQuery& query) {
+    ValueType from = is_standard(node) && node.input_size() > 0 ? types_.shape(node.input(0)) : std::nullopt;
+    const auto to = from ? known_.computed_shape(node.output(0)) : std::nullopt;
+    if (!to) return;
+    NodeDescription& description = query.description;
+    OnnxLiteral list;
+    list.is_list = true;
+    if (node.op_type() == "Transpose" && description.attributes.empty()) {
+      for (std::size_t d = from->size(); d-- > 0;) list.integers.emplace_back(static_cast<std::int64_t>(d));
+      description.attributes.emplace("perm", std::move(list));
+    } else if (node.op_type() == "Reshape" && query.inputs.size() == 2) {
+      list.integers = *to;
+      description.constant_inputs[1] = std::move(list);
+    } else if (node.op_type() == "Squeeze" && query.inputs.size() == 1 && description.attributes.empty()) {
+      for (std::size_t d = 0; d < from->size(); ++d)
+        if ((*from)[d] == algebra::Poly(1)) list.integers.emplace_back(static_cast<std::int64_t>(d));
+      constexpr int axes_input_opset = 13;
+      if (proto_.opset < axes_input_opset) {
+        description.attributes.emplace("axes", std::move(list));
+      } else {
+        query.inputs.emplace_back();
+        description.absent_inputs.push_back(false);
+        description.constant_inputs.emplace_back(std::move(list));
+      }
     }
   }
 
@@ -289,13 +240,12 @@ class Importer {
     while (!query.inputs.empty() && !query.inputs.back()) query.inputs.pop_back();
     for (std::size_t i = 0; i < query.inputs.size(); ++i) {
       query.description.absent_inputs.push_back(node.input(static_cast<int>(i)).empty());
-      auto literal = literals_.find(node.input(static_cast<int>(i)));
-      query.description.constant_inputs.push_back(literal == literals_.end() ? std::nullopt
-                                                                             : std::optional(literal->second));
+      query.description.constant_inputs.push_back(known_.literal(node.input(static_cast<int>(i))));
     }
     for (const auto& attribute : node.attribute()) {
       query.description.attributes.emplace(attribute.name(), attribute_to_literal(attribute));
     }
+    complete(node, query);
     int outputs = node.output_size();
     while (outputs > 0 && node.output(outputs - 1).empty()) --outputs;
     // Declared types of graph outputs must agree with the definition; an inner value's declared type decides whether
@@ -341,6 +291,11 @@ class Importer {
     }
   }
 
+  bool returns_input(const LoweredNode& lowered) const {
+    return lowered.steps.size() == 1 && is_identity(bank_.library().instance(lowered.steps[0].instance)) &&
+           lowered.steps[0].arguments[0].source == LoweredNode::Reference::Source::Input;
+  }
+
   void elide(const onnx::NodeProto& node, ImportedModel::NodeRecord& record, const LoweredNode::Reference& argument) {
     const ValueId value = *record.inputs[argument.number];
     record.elided = true;
@@ -359,7 +314,7 @@ class Importer {
       if (input) arguments.push_back(*input);
     }
     arguments.insert(arguments.end(), record.captured.begin(), record.captured.end());
-    const std::string failure = types_.infer(node, record.captured_names, known_tensors_);
+    const std::string failure = known_.add_types(node, record.captured_names);
     if (!failure.empty()) record.reason += "; the ONNX library could not type it (" + failure + ")";
     std::vector<ValueType> types;
     for (const auto& name : node.output()) types.push_back(name.empty() ? std::nullopt : types_.type(name));
@@ -379,10 +334,7 @@ class Importer {
   const OuterTypes& outer_types_;
   const Normalizations normalizations_;
   ImportedModel result_;
-  std::unordered_map<std::string, OnnxLiteral> literals_;
-  std::unordered_map<std::string, const onnx::TensorProto*> known_tensors_;
-  std::deque<onnx::TensorProto> derived_integers_;
-  std::unordered_map<std::string, ShapeValue> shape_values_;  // known integer values, by value name
+  KnownValues known_;
   std::set<std::string> input_names_;
   std::string bounds_key_;  // upper bounds, part of the key of opaque nodes, because their types depend on them
   std::optional<LowerBound> lower_bound_;

@@ -9,17 +9,11 @@
 #include "optimize/model/graph.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/mapping/resolve_node.h"
+#include "optimize/onnx/operators/known_tensor.h"
 #include "optimize/onnx/shapes/inference.h"
-#include "optimize/onnx/shapes/shape_values.h"
 #include "optimize/onnx/shapes/types.h"
 
 namespace rulemill::optimize {
-
-/// The known sizes of values of any element type, by ONNX name, in terms of the dynamic dimensions.
-struct ShapeFacts {
-  std::unordered_map<std::string, algebra::Shape> shapes;
-  std::unordered_map<std::string, ShapeValue> values;  // numbers that are computed from shapes
-};
 
 struct ImportedModel {
   /// A node of the ONNX graph, by its position.
@@ -45,8 +39,8 @@ struct ImportedModel {
   std::unordered_map<std::uint32_t, std::uint32_t> opaque_nodes;  // bank source → position
   std::vector<DynamicDim> dynamic_dims;                           // in order of appearance
   SizeBounds bounds;                                              // of the dynamic dimensions
-  ShapeFacts shape_facts;
-  std::uint32_t normalizations = 0;  // nodes that may be read as parts
+  std::unordered_map<std::string, KnownTensor> known_values;      // by ONNX name; no elements of the model
+  std::uint32_t normalizations = 0;                               // nodes that may be read as parts
 };
 
 /// Types of inputs that are known more precisely than the model declares: those of a subgraph, from the outer graph.

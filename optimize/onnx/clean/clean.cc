@@ -4,9 +4,9 @@
 
 #include "optimize/model/graph.h"
 #include "optimize/onnx/clean/clean_graph.h"
-#include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
 #include "optimize/onnx/import.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
@@ -57,18 +57,20 @@ bool run_passes(CleanGraph& graph) {
   return changed;
 }
 
-/// Returns the shapes of values that follow from the types of the model's inputs. What the model declares of other
-/// values is not used, because exporters give one name to dimensions that differ at some sizes.
-ShapeFacts find_shapes(const OnnxModel& model, algebra::Library& library, algebra::Symbols& symbols,
-                       NodeInference& inference) {
+/// Returns what is known of values by the types of the model's inputs. What the model declares of other values is not
+/// used, because exporters give one name to dimensions that differ at some sizes; nor are definitions, because these
+/// say nothing of empty tensors.
+std::unordered_map<std::string, KnownTensor> find_known_values(const OnnxModel& model, algebra::Symbols& symbols,
+                                                               NodeInference& inference) {
   OnnxModel undeclared = model;
   onnx::GraphProto& graph = *undeclared.proto().model.mutable_graph();
   graph.clear_value_info();
   for (auto& output : *graph.mutable_output()) {
     if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
   }
-  GraphBank bank(library, symbols);
-  return import_model(undeclared, bank, &inference).shape_facts;
+  algebra::Library no_definitions;
+  GraphBank bank(no_definitions, symbols);
+  return import_model(undeclared, bank, &inference, {.smallest = smallest_clean_size}).known_values;
 }
 
 /// Removes declarations of values that no longer exist, and those with names of dimensions, as export does.
@@ -114,15 +116,16 @@ std::map<std::string, std::uint32_t> count_operators(const OnnxModel& model) {
   return counts;
 }
 
-CleanResult clean_model(OnnxModel& model, algebra::Library& library, NodeInference& inference) {
+CleanResult clean_model(OnnxModel& model, NodeInference& inference) {
   CleanResult result;
   onnx::GraphProto& graph = *model.proto().model.mutable_graph();
   result.nodes_before = count_nodes(graph);
-  CleanContext context{model.proto(), model.proto().outer_names, {}, 0};
+  CleanContext context{model.proto(), model.proto().outer_names, nullptr, {}, 0};
   collect_names(graph, context.used_names);
   for (int round = 0; round < max_rounds; ++round) {
     algebra::Symbols symbols;
-    context.facts = find_shapes(model, library, symbols, inference);
+    context.symbols = &symbols;
+    context.known_values = find_known_values(model, symbols, inference);
     CleanGraph main(context, graph, nullptr);
     if (!run_passes(main)) break;
     result.changed = true;

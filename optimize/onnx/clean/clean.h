@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "algebra/library/library.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/shapes/inference.h"
 
@@ -20,9 +19,9 @@ struct CleanResult {
 
 /// Cleans a model in place; if nothing is redundant, Constant nodes may still have become initializers, and
 /// numbers may have lost their dimensions. Inputs,
-/// outputs, opsets and metadata stay, and values that remain keep their names. The definitions in `library` and
-/// `inference` tell the shapes of values. Throws InputError if the model is inconsistent.
-CleanResult clean_model(OnnxModel& model, algebra::Library& library, NodeInference& inference);
+/// outputs, opsets and metadata stay, and values that remain keep their names. Throws InputError if the model is
+/// inconsistent.
+CleanResult clean_model(OnnxModel& model, NodeInference& inference);
 
 /// Counts the nodes of the main graph by operator, without Constant nodes.
 std::map<std::string, std::uint32_t> count_operators(const OnnxModel& model);

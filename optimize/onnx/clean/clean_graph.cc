@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "optimize/onnx/captured_names.h"
-#include "optimize/onnx/clean/node_arguments.h"
-#include "optimize/onnx/shapes/size_operators.h"
-#include "runtime/text/words.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
@@ -38,14 +36,6 @@ bool outputs_captured_value(const onnx::NodeProto& node, const std::string& name
     return (attribute.has_g() && outputs(attribute.g())) || std::ranges::any_of(attribute.graphs(), outputs);
   });
 }
-
-/// Operators whose first output has the element type of their first input, besides those that compute sizes.
-const std::set<std::string> type_keeping_operators = runtime::word_set(
-    "Abs AveragePool BatchNormalization Ceil Clip Conv ConvTranspose Cos CumSum DepthToSpace Dropout Elu Erf Exp "
-    "Flatten Floor GRU Gelu Gemm GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish InstanceNormalization LSTM "
-    "LayerNormalization LeakyRelu Log LogSoftmax MatMul MaxPool PRelu Pad Reciprocal ReduceL2 ReduceMax "
-    "ReduceMean ReduceMin ReduceSum Relu Resize Round Sigmoid Sin Softmax Softplus SpaceToDepth Split Sqrt Sum "
-    "Tanh Tile TopK Upsample");
 
 const onnx::TensorProto* constant_of(const onnx::NodeProto& node) {
   if (!is_standard(node) || node.op_type() != "Constant" || node.attribute_size() != 1) return nullptr;
@@ -125,36 +115,42 @@ int CleanGraph::element_type(const std::string& name) const {
   return outer_ == nullptr || defines(name) ? 0 : outer_->element_type(name);
 }
 
-/// Returns the type of the first output, where it follows from the node alone or is that of an input.
+/// Returns the type of the first output, where it follows from those of the inputs.
 int CleanGraph::computed_type(const onnx::NodeProto& node) const {
-  if (!is_standard(node)) return 0;
-  if (node.op_type() == "Cast") return static_cast<int>(int_attribute(node, "to", 0));
-  if (const onnx::TensorProto* value = constant_of(node)) return value->data_type();
-  const auto op = size_operator(node.op_type());
-  const auto type_of_input = [&](int i) { return has_input(node, i) ? element_type(node.input(i)) : 0; };
-  if (!op) return type_keeping_operators.contains(node.op_type()) ? type_of_input(0) : 0;
-  if (*op == SizeOperator::Shape || *op == SizeOperator::Size) return onnx::TensorProto::INT64;
-  if (*op == SizeOperator::ConstantOfShape) {
-    const onnx::AttributeProto* value = find_attribute(node, "value");
-    return value == nullptr ? int{onnx::TensorProto::FLOAT} : value->t().data_type();
-  }
-  if (returns_bool(*op)) return onnx::TensorProto::BOOL;
-  return type_of_input(*op == SizeOperator::Where ? 1 : 0);
+  std::vector<KnownTensor> inputs(static_cast<std::size_t>(node.input_size()));
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].type = element_type(node.input(static_cast<int>(i)));
+  return evaluate(node, inputs, 0).at(0).type;
 }
 
 std::optional<algebra::Shape> CleanGraph::shape(const std::string& name) const {
   if (const auto own = own_constants_.find(name); own != own_constants_.end())
     return algebra::Shape(own->second->dims().begin(), own->second->dims().end());
   if (outer_ != nullptr) return defines(name) ? std::nullopt : outer_->shape(name);
-  const auto found = context_.facts.shapes.find(name);
-  return found == context_.facts.shapes.end() ? std::nullopt : std::optional(found->second);
+  const auto found = context_.known_values.find(name);
+  return found == context_.known_values.end() ? std::nullopt : to_shape(found->second.dims);
 }
 
-const ShapeValue* CleanGraph::shape_value(const std::string& name) const {
-  if (outer_ != nullptr) return defines(name) ? nullptr : outer_->shape_value(name);
-  const auto found = context_.facts.values.find(name);
-  if (found == context_.facts.values.end() || found->second.is_float) return nullptr;
-  return element_type(name) == onnx::TensorProto::INT64 ? &found->second : nullptr;
+KnownTensor CleanGraph::known(const std::string& name) const {
+  if (auto numbers = constant(name)) return make_known(std::move(*numbers));
+  if (outer_ != nullptr && !defines(name)) return outer_->known(name);
+  const auto found = context_.known_values.find(name);
+  KnownTensor result = outer_ != nullptr || found == context_.known_values.end() ? KnownTensor() : found->second;
+  if (const int type = element_type(name); type != 0) result.type = type;
+  return result;
+}
+
+std::vector<KnownTensor> CleanGraph::evaluate(const onnx::NodeProto& node, const std::vector<KnownTensor>& inputs,
+                                              std::size_t max_bytes) const {
+  EvaluationContext context{*context_.symbols, max_bytes, smallest_clean_size, {}, nullptr, {}};
+  return evaluate_node(node, opset(), inputs, context);
+}
+
+std::optional<Movement> CleanGraph::movement(const onnx::NodeProto& node) const {
+  if (!can_move(node)) return std::nullopt;
+  std::vector<KnownTensor> inputs;
+  for (const auto& name : node.input()) inputs.push_back(name.empty() ? KnownTensor() : known(name));
+  EvaluationContext context{*context_.symbols, 0, smallest_clean_size, {}, nullptr, {}};
+  return movement_of(node, opset(), inputs, context);
 }
 
 const onnx::NodeProto* CleanGraph::producer(const std::string& name) const {
@@ -244,9 +240,19 @@ bool CleanGraph::remove_nodes(const std::function<std::optional<int>(const onnx:
   return change_nodes([&](onnx::NodeProto& node) {
     update(node);
     const auto input = returned_input(node);
-    if (!input || !can_replace(node.output(0), node.input(*input))) return false;
-    replace(node.output(0), node.input(*input));
-    erase(node);
+    if (!input) return false;
+    if (can_replace(node.output(0), node.input(*input))) {
+      replace(node.output(0), node.input(*input));
+      erase(node);
+      return true;
+    }
+    if (node.op_type() == "Identity") return false;
+    onnx::NodeProto copy;
+    copy.set_op_type("Identity");
+    copy.set_name(node.name());
+    copy.add_input(node.input(*input));
+    copy.add_output(node.output(0));
+    node.Swap(&copy);
     return true;
   });
 }

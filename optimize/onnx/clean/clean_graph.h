@@ -11,18 +11,25 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "optimize/onnx/clean/raw_tensor.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
+#include "optimize/onnx/operators/onnx_operators.h"
 
 namespace rulemill::optimize {
+
+/// The opset since which all elementwise operators broadcast as today.
+inline constexpr int first_clean_opset = 7;
+
+/// The clean-up holds at every size.
+inline constexpr std::int64_t smallest_clean_size = 0;
 
 /// What all graphs of a model share.
 struct CleanContext {
   OnnxModelProto& model;
-  std::set<std::string> used_names;  // in any graph
-  ShapeFacts facts;                  // of values of the main graph
-  std::size_t added_bytes = 0;       // by which folded constants exceed those that they replace
+  std::set<std::string> used_names;                           // in any graph
+  algebra::Symbols* symbols = nullptr;                        // of the sizes in `known_values`
+  std::unordered_map<std::string, KnownTensor> known_values;  // of the main graph
+  std::size_t added_bytes = 0;  // by which folded constants exceed those that they replace
 
   std::string unique_name(const std::string& stem);
 };
@@ -53,8 +60,13 @@ class CleanGraph {
   int element_type(const std::string& name) const;
   /// Returns the shape of a value; nullopt if unknown.
   std::optional<algebra::Shape> shape(const std::string& name) const;
-  /// Returns the integers that a value has for all inputs, in terms of sizes; nullptr if unknown.
-  const ShapeValue* shape_value(const std::string& name) const;
+  /// Returns what is known of a value for all inputs.
+  KnownTensor known(const std::string& name) const;
+  /// Returns what is known of the outputs of a node of which `inputs` are known. Elements are at most `max_bytes`.
+  std::vector<KnownTensor> evaluate(const onnx::NodeProto& node, const std::vector<KnownTensor>& inputs,
+                                    std::size_t max_bytes) const;
+  /// Returns the movement that makes the first output from the first input; nullopt if none does, or it is not known.
+  std::optional<Movement> movement(const onnx::NodeProto& node) const;
   /// Returns the node of this graph that computes the value; nullptr if none does.
   const onnx::NodeProto* producer(const std::string& name) const;
   bool is_output(const std::string& name) const { return outputs_.contains(name); }
@@ -90,7 +102,8 @@ class CleanGraph {
     if (changed) finish();
     return changed;
   }
-  /// Removes the nodes whose first output `returned_input` finds to be that input, where replace() is possible.
+  /// Removes the nodes whose first output `returned_input` finds to be that input. Where replace() is not possible, it
+  /// becomes an Identity.
   bool remove_nodes(const std::function<std::optional<int>(const onnx::NodeProto&)>& returned_input);
 
  private:

@@ -4,9 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "optimize/onnx/clean/constant_evaluator.h"
-#include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
@@ -21,32 +20,6 @@ bool has_output_of_graph(const CleanGraph& graph, const onnx::NodeProto& node) {
   return std::ranges::any_of(node.output(), [&](const auto& name) { return graph.is_output(name); });
 }
 
-/// Returns the value of a Constant node in any of its forms; nullopt for strings and sparse tensors.
-std::optional<RawTensor> value_of_constant_node(const CleanGraph& graph, const onnx::NodeProto& node) {
-  if (node.attribute_size() != 1) return std::nullopt;
-  const onnx::AttributeProto& attribute = node.attribute(0);
-  const auto tensor = [](int type, Dims dims, const auto& values) {
-    using Element = std::remove_cvref_t<decltype(*values.begin())>;
-    const std::vector<Element> list(values.begin(), values.end());
-    return make_raw_tensor(type, std::move(dims),
-                           std::string(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(Element)));
-  };
-  switch (attribute.type()) {
-    case onnx::AttributeProto::TENSOR:
-      return graph.constant(node.output(0));
-    case onnx::AttributeProto::INT:
-      return tensor(onnx::TensorProto::INT64, {}, std::vector{attribute.i()});
-    case onnx::AttributeProto::INTS:
-      return tensor(onnx::TensorProto::INT64, {attribute.ints_size()}, attribute.ints());
-    case onnx::AttributeProto::FLOAT:
-      return tensor(onnx::TensorProto::FLOAT, {}, std::vector{attribute.f()});
-    case onnx::AttributeProto::FLOATS:
-      return tensor(onnx::TensorProto::FLOAT, {attribute.floats_size()}, attribute.floats());
-    default:
-      return std::nullopt;
-  }
-}
-
 /// Folds the nodes of one graph.
 class ConstantFolding {
  public:
@@ -58,41 +31,35 @@ class ConstantFolding {
 
  private:
   bool fold(onnx::NodeProto& node) {
-    if (node.input_size() == 0 || has_subgraph(node) || has_output_of_graph(graph_, node)) return false;
+    if (graph_.opset() < first_clean_opset || node.input_size() == 0 || has_subgraph(node) ||
+        has_output_of_graph(graph_, node))
+      return false;
     if (node.output_size() != 1 && !graph_.allows_new_initializers()) return false;
-    std::vector<std::optional<RawTensor>> inputs;
+    std::vector<KnownTensor> inputs;
     std::size_t freed = 0;
     for (const auto& name : node.input()) {
-      inputs.push_back(name.empty() ? std::nullopt : graph_.constant(name));
-      if (!name.empty() && !inputs.back()) return false;
-      if (!name.empty() && readers_[name] == 1) freed += inputs.back()->bytes.size();
+      auto value = name.empty() ? std::nullopt : graph_.constant(name);
+      if (!name.empty() && !value) return false;
+      if (!name.empty() && readers_[name] == 1) freed += value->bytes.size();
+      inputs.push_back(value ? make_known(std::move(*value)) : KnownTensor());
     }
     std::size_t& added_before = graph_.context().added_bytes;
     const std::size_t rest = max_added_bytes_of_model - std::min(max_added_bytes_of_model, added_before);
-    const auto values = evaluate_constant_node(node, graph_.opset(), inputs, freed + std::min(max_added_bytes, rest));
-    if (!values) return false;
+    std::vector<RawTensor> values;
     std::size_t bytes = 0;
-    for (const RawTensor& value : *values) bytes += value.bytes.size();
+    for (KnownTensor& output : graph_.evaluate(node, inputs, freed + std::min(max_added_bytes, rest))) {
+      if (!output.numbers) return false;
+      bytes += output.numbers->bytes.size();
+      values.push_back(std::move(*output.numbers));
+    }
     added_before += bytes - std::min(bytes, freed);
-    graph_.make_constant(node, *values);
+    graph_.make_constant(node, values);
     return true;
   }
 
   CleanGraph& graph_;
   std::unordered_map<std::string, int> readers_;
 };
-
-/// Returns the numbers that a value has for all inputs; nullopt if one depends on them or may not be exact.
-std::optional<RawTensor> known_numbers(const ShapeValue& value) {
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
-  std::vector<std::int64_t> numbers;
-  for (const algebra::Poly& element : value.elements) {
-    const auto number = element.constant();
-    if (!number || *number <= -limit || *number >= limit) return std::nullopt;
-    numbers.push_back(*number);
-  }
-  return make_integer_tensor(value.dims, numbers);
-}
 
 }  // namespace
 
@@ -125,7 +92,7 @@ bool store_constants(CleanGraph& graph) {
   if (!graph.allows_new_initializers()) return false;
   return graph.change_nodes([&](onnx::NodeProto& node) {
     if (!is_standard(node) || node.op_type() != "Constant" || has_output_of_graph(graph, node)) return false;
-    const auto value = value_of_constant_node(graph, node);
+    const auto value = graph.evaluate(node, {}, 0).at(0).numbers;
     if (value) graph.make_constant(node, {*value});
     return value.has_value();
   });
@@ -158,10 +125,10 @@ bool fold_known_sizes(CleanGraph& graph) {
   return graph.change_nodes([&](onnx::NodeProto& node) {
     if (!is_standard(node) || node.op_type() == "Constant" || node.output_size() != 1) return false;
     if (has_output_of_graph(graph, node)) return false;
-    const ShapeValue* value = graph.shape_value(node.output(0));
-    const auto numbers = value == nullptr ? std::nullopt : known_numbers(*value);
-    if (numbers) graph.make_constant(node, {*numbers});
-    return numbers.has_value();
+    const auto numbers = graph.known(node.output(0)).numbers;
+    if (!numbers || numbers->count() > static_cast<std::int64_t>(max_size_elements)) return false;
+    graph.make_constant(node, {*numbers});
+    return true;
   });
 }
 
@@ -172,8 +139,8 @@ bool fix_reshape_arguments(CleanGraph& graph) {
     if (!is_standard(node) || node.op_type() != "Reshape" || !has_input(node, 1)) continue;
     if (int_attribute(node, "allowzero", 0) != 0 || graph.constant(node.input(1))) continue;
     const auto input = graph.shape(node.input(0));
-    const ShapeValue* requested = graph.shape_value(node.input(1));
-    const auto argument = input && requested ? reshape_argument(requested->elements, *input) : std::nullopt;
+    const auto requested = to_sizes(graph.known(node.input(1)));
+    const auto argument = input && requested ? reshape_argument(*requested, *input) : std::nullopt;
     if (!argument) continue;
     const RawTensor value = make_integer_tensor({static_cast<std::int64_t>(argument->size())}, *argument);
     node.set_input(1, graph.add_constant(node.output(0) + "_shape", value));

@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <map>
+#include <tuple>
 
-#include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
@@ -55,9 +56,10 @@ class DuplicateMerger {
 
   /// Sizes that are equal for all inputs, although they are computed from different values.
   bool merge_equal_sizes(const onnx::NodeProto& node) {
-    const ShapeValue* value = node.output_size() == 1 ? graph_.shape_value(node.output(0)) : nullptr;
-    if (value == nullptr) return false;
-    const auto [first, added] = sizes_.emplace(std::pair(value->dims, value->elements), node.output(0));
+    const KnownTensor value = node.output_size() == 1 ? graph_.known(node.output(0)) : KnownTensor();
+    if (!value.sizes) return false;
+    const auto [first, added] =
+        sizes_.emplace(std::tuple(value.type, *to_numbers(value.dims), *value.sizes), node.output(0));
     if (added || !graph_.can_replace(node.output(0), graph_.current_name(first->second))) return false;
     graph_.replace(node.output(0), first->second);
     return true;
@@ -65,7 +67,7 @@ class DuplicateMerger {
 
   CleanGraph& graph_;
   std::map<std::string, std::vector<std::string>> nodes_;  // outputs of the first node of a content
-  std::map<std::pair<Dims, std::vector<algebra::Poly>>, std::string> sizes_;
+  std::map<std::tuple<int, Dims, std::vector<algebra::Poly>>, std::string> sizes_;
 };
 
 }  // namespace

@@ -1,46 +1,24 @@
 #include <algorithm>
-#include <bit>
-#include <limits>
 #include <map>
 
-#include "optimize/onnx/clean/constant_evaluator.h"
-#include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
 #include "optimize/onnx/clean/zero_signs.h"
+#include "optimize/onnx/operators/element_function.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
-bool all_equal(const std::optional<Integers>& numbers, std::int64_t value) {
-  return numbers && std::ranges::all_of(*numbers, [value](std::int64_t number) { return number == value; });
-}
-
-/// Whether all elements of a floating-point, integer or Boolean tensor are `number`. A zero must have the sign of
-/// `number`.
+/// Whether all elements are `number`, of which a zero has the same sign.
 bool consists_of(const RawTensor& tensor, double number) {
-  const auto all_are = [&]<typename T>(T expected) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.count()); ++i) {
-      if (const T element = tensor.element<T>(i); std::memcmp(&element, &expected, sizeof(T)) != 0) return false;
-    }
-    return tensor.count() > 0;
-  };
-  switch (tensor.type) {
-    case onnx::TensorProto::FLOAT:
-      return all_are(static_cast<float>(number));
-    case onnx::TensorProto::DOUBLE:
-      return all_are(number);
-    case onnx::TensorProto::INT64:
-      return all_are(static_cast<std::int64_t>(number));
-    case onnx::TensorProto::INT32:
-      return all_are(static_cast<std::int32_t>(number));
-    case onnx::TensorProto::BOOL:
-      return all_are(static_cast<std::uint8_t>(number));
-    default:
-      return false;
+  const std::string bytes(reinterpret_cast<const char*>(&number), sizeof number);
+  const auto expected = convert_elements(make_raw_tensor(onnx::TensorProto::DOUBLE, {}, bytes), tensor.type);
+  if (!expected || tensor.count() == 0) return false;
+  for (std::size_t i = 0; i < tensor.bytes.size(); i += expected->bytes.size()) {
+    if (tensor.bytes.substr(i, expected->bytes.size()) != expected->bytes) return false;
   }
+  return true;
 }
 
 /// The operand with which an operator returns the bits of the other one, the first one of Sub and Div. x + 0 is 0 for
@@ -73,46 +51,17 @@ class IdentityFinder {
   }
 
  private:
-  bool is_identity_of_first_input(const onnx::NodeProto& node) const {
-    const std::string& op = node.op_type();
-    if (op == "Identity") return true;
-    if (op == "Concat" || op == "Sum" || op == "Max" || op == "Min" || op == "Split") return node.input_size() == 1;
-    if (op == "Cast") return is_same_type(node);
-    if (op == "Transpose") return is_same_order(node);
-    if (op == "Pad") return all_equal(graph_.integers(node, 1, "pads"), 0);
-    if (op == "Tile") return all_equal(graph_.integers(node, 1, ""), 1);
-    if (op == "Slice") return is_whole_slice(node) || (has_unit_steps(node) && keeps_shape(node));
-    // Reshapes keep the order of elements; an expansion to the same shape repeats nothing.
-    const bool keeps_order =
-        op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Expand";
-    return keeps_order && keeps_shape(node);
-  }
-
   bool keeps_shape(const onnx::NodeProto& node) const {
     const auto before = graph_.shape(node.input(0)), after = graph_.shape(node.output(0));
     return before && after && *before == *after;
   }
 
-  bool is_same_type(const onnx::NodeProto& node) const {
-    const int type = graph_.element_type(node.input(0));
-    return type != 0 && type == int_attribute(node, "to", 0);
-  }
-
-  bool is_same_order(const onnx::NodeProto& node) const {
-    const auto order = graph_.integers(node, 1, "perm");
-    return order && std::ranges::is_sorted(*order);
-  }
-
-  /// Whether the slices go from the first element to the last at any size.
-  bool is_whole_slice(const onnx::NodeProto& node) const {
-    const auto ends = graph_.integers(node, 2, "ends");
-    constexpr std::int64_t end = std::numeric_limits<std::int32_t>::max();
-    return has_unit_steps(node) && all_equal(graph_.integers(node, 1, "starts"), 0) && ends &&
-           std::ranges::all_of(*ends, [](std::int64_t number) { return number >= end; });
-  }
-
-  bool has_unit_steps(const onnx::NodeProto& node) const {
-    return !has_input(node, 4) || all_equal(graph_.integers(node, 4, ""), 1);
+  /// Whether the elements stay where they are.
+  bool is_identity_of_first_input(const onnx::NodeProto& node) const {
+    const auto movement = graph_.movement(node);
+    if (!movement) return false;
+    return movement->kind == Movement::Kind::Identity ||
+           (keeps_shape(node) && movement->keeps_order(graph_.known(node.input(0)).dims));
   }
 
   std::optional<int> neutral_operand(const onnx::NodeProto& node, double neutral) const {

@@ -4,18 +4,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "optimize/onnx/clean/constant_evaluator.h"
-#include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
 namespace {
-
-/// Operators that compute each element from the elements at its position.
-const std::set<std::string> elementwise_operators = {
-    "Abs", "Add",         "Cast", "Clip",      "Div",       "Elu",     "Erf",      "Exp",  "Gelu", "Mul", "Neg",
-    "Pow", "HardSigmoid", "Relu", "HardSwish", "LeakyRelu", "Sigmoid", "Softplus", "Sqrt", "Sub",  "Tanh"};
 
 /// Elementwise nodes between a reshape and the reshapes of all that they compute.
 class ReshapedRegion {
@@ -54,7 +48,7 @@ class ReshapedRegion {
   }
 
   static bool is_elementwise_node(const onnx::NodeProto& node) {
-    return is_standard(node) && elementwise_operators.contains(node.op_type()) && node.output_size() == 1;
+    return has_trait(node, elementwise) && node.output_size() == 1;
   }
 
   /// Numbers are broadcast to any dimensions.
@@ -82,7 +76,7 @@ bool remove_inner_reshapes(CleanGraph& graph) {
   }
   std::set<const onnx::NodeProto*> changed;
   for (auto& node : *graph.proto().mutable_node()) {
-    if (!is_reshaping(node) || !has_input(node, 0)) continue;
+    if (!has_trait(node, reshapes) || !has_input(node, 0)) continue;
     ReshapedRegion region(graph, readers);
     if (!region.collect(node.output(0))) continue;
     if (std::ranges::any_of(region.nodes(), [&](const auto* each) { return !changed.insert(each).second; })) continue;

@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <set>
 
-#include "optimize/onnx/clean/constant_evaluator.h"
-#include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
@@ -25,7 +24,7 @@ class MovementMerger {
     const onnx::NodeProto* inner = graph_.producer(node.input(0));
     if (inner == nullptr || !is_standard(*inner) || inner->input_size() == 0) return false;
     if (node.op_type() == "Transpose" && inner->op_type() == "Transpose") return merge_transposes(node, *inner);
-    if (node.op_type() == "Reshape" && is_reshaping(*inner)) return merge_reshapes(node, *inner);
+    if (node.op_type() == "Reshape" && has_trait(*inner, reshapes)) return merge_reshapes(node, *inner);
     if (node.op_type() == "Slice" && inner->op_type() == "Slice") return merge_slices(node, *inner);
     if (node.op_type() == "Unsqueeze" && inner->op_type() == "Unsqueeze") return merge_unsqueezes(node, *inner);
     return false;
@@ -39,14 +38,14 @@ class MovementMerger {
   bool merge_transposes(onnx::NodeProto& node, const onnx::NodeProto& inner) const {
     const auto outer_order = graph_.integers(node, 1, "perm"), inner_order = graph_.integers(inner, 1, "perm");
     if (!outer_order || !inner_order || outer_order->size() != inner_order->size()) return false;
-    node.clear_attribute();
-    onnx::AttributeProto& order = *node.add_attribute();
+    onnx::AttributeProto order;
     order.set_name("perm");
     order.set_type(onnx::AttributeProto::INTS);
-    for (const std::int64_t position : *outer_order) {
-      const std::int64_t from = resolve_axis(position, inner_order->size());
-      order.add_ints(from < 0 ? position : (*inner_order)[static_cast<std::size_t>(from)]);
+    for (const std::int64_t from : *outer_order) {
+      if (from < 0 || from >= static_cast<std::int64_t>(inner_order->size())) return false;
+      order.add_ints((*inner_order)[static_cast<std::size_t>(from)]);
     }
+    node.mutable_attribute(0)->Swap(&order);
     node.set_input(0, inner.input(0));
     return true;
   }
@@ -61,25 +60,27 @@ class MovementMerger {
     }
     const auto result = graph_.shape(node.output(0)), source = graph_.shape(inner.input(0));
     if (!result || !source || !has_input(node, 1) || int_attribute(node, "allowzero", 0) != 0) return false;
-    const auto direct = reshape_argument(*result, *source);
+    const auto direct = shape_argument(*result, *source);
     if (!direct || !graph_.allows_new_initializers() || !is_read_once(node.input(0))) return false;
     set_integers(node, 1, "_shape", *direct);
     node.set_input(0, inner.input(0));
     return true;
   }
 
+  /// Returns an argument with which a reshape has the shape; a dimension of 0 elements would copy one.
+  static std::optional<Dims> shape_argument(const algebra::Shape& shape, const algebra::Shape& input) {
+    const bool is_empty = std::ranges::find(shape, algebra::Poly(0)) != shape.end();
+    return is_empty ? std::nullopt : reshape_argument(shape, input);
+  }
+
   /// Gathers all elements along an axis in their order, as masks of attention do.
   bool reshape_instead_of_gather(onnx::NodeProto& node) {
     const auto source = graph_.shape(node.input(0)), result = graph_.shape(node.output(0));
-    const auto indices = graph_.integers(node, 1, "");
-    if (!source || !result || !indices || !graph_.allows_new_initializers()) return false;
-    const std::int64_t axis = resolve_axis(int_attribute(node, "axis", 0), source->size());
-    const auto size = axis < 0 ? std::nullopt : (*source)[static_cast<std::size_t>(axis)].constant();
-    if (!size || *size != static_cast<std::int64_t>(indices->size())) return false;
-    for (std::size_t i = 0; i < indices->size(); ++i) {
-      if ((*indices)[i] != static_cast<std::int64_t>(i)) return false;
-    }
-    const auto argument = reshape_argument(*result, *source);
+    const auto movement = graph_.movement(node);
+    if (!source || !result || !movement || !graph_.allows_new_initializers()) return false;
+    const auto argument = movement->keeps_order(Dimensions(source->begin(), source->end()))
+                              ? shape_argument(*result, *source)
+                              : std::nullopt;
     if (!argument) return false;
     node.set_op_type("Reshape");
     node.clear_attribute();

@@ -1,20 +1,16 @@
 #include <algorithm>
 #include <set>
 
-#include "optimize/onnx/clean/constant_evaluator.h"
-#include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
-/// Operators whose further outputs are optional and do not change how the first is computed.
-const std::set<std::string> with_optional_outputs = {"Dropout", "GRU", "LSTM", "LayerNormalization", "RNN"};
-
 /// Removes the names of outputs that nothing reads.
 bool drop_unused_outputs(onnx::NodeProto& node, const std::unordered_map<std::string, int>& readers) {
-  if (!is_standard(node) || !with_optional_outputs.contains(node.op_type())) return false;
+  if (!has_trait(node, optional_results)) return false;
   const bool is_recurrent = node.op_type() != "Dropout" && node.op_type() != "LayerNormalization";
   bool changed = false;
   for (int i = is_recurrent ? 0 : 1; i < node.output_size(); ++i) {

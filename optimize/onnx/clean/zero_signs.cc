@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "optimize/onnx/clean/node_arguments.h"
-#include "runtime/text/words.h"
+#include "optimize/onnx/operators/element_function.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 
@@ -15,24 +15,8 @@ namespace {
 
 using Proto = onnx::TensorProto;
 
-/// Operators that only move elements of the first input.
-const std::set<std::string> movements = {"Expand", "Flatten", "Gather", "Identity",  "Reshape",  "Slice",
-                                         "Split",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
-/// Functions with values above zero; a value that is rounded to zero is +0.
-const std::set<std::string> positive_functions = {"Abs", "Exp", "Sigmoid", "Softmax"};
 /// Operators that add the input at this position last.
 const std::map<std::string, int> biased_operators = {{"BatchNormalization", 2}, {"Gemm", 2}, {"LayerNormalization", 2}};
-
-/// Operators whose results at zeros of either sign are equal: at most the signs of zeros differ.
-const std::set<std::string> sums_and_products = {"Add", "Concat", "Conv", "ConvTranspose", "Gemm", "Max",
-                                                 "Min", "MatMul", "Mul",  "Sub",           "Sum"};
-/// The same, of the first input.
-const std::set<std::string> functions_of_first_input = runtime::word_set(
-    "Abs AveragePool BatchNormalization Cast Ceil Clip DepthToSpace Div Elu Erf Exp Floor Gelu GlobalAveragePool "
-    "GlobalMaxPool HardSigmoid HardSwish InstanceNormalization LayerNormalization LeakyRelu MaxPool Neg ReduceMax "
-    "ReduceMean ReduceMin ReduceSum Relu Resize Sigmoid Softmax Softplus SpaceToDepth Sqrt Tanh");
-/// The same, of either operand; the results are Booleans.
-const std::set<std::string> comparisons = {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"};
 
 /// Types whose zero has one sign.
 const std::set<int> unsigned_zero_types = {Proto::BOOL,  Proto::INT8,   Proto::INT16,  Proto::INT32, Proto::INT64,
@@ -41,18 +25,12 @@ const std::set<int> unsigned_zero_types = {Proto::BOOL,  Proto::INT8,   Proto::I
 /// Larger constants are not searched for -0.
 constexpr std::int64_t max_searched_elements = 1 << 16;
 
-template <typename T>
-bool has_negative_zero(const RawTensor& tensor) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.count()); ++i) {
-    if (const T value = tensor.element<T>(i); value == 0 && std::signbit(value)) return true;
-  }
-  return false;
-}
-
 bool may_have_negative_zero(const RawTensor& tensor) {
-  if (tensor.count() > max_searched_elements) return true;
-  if (tensor.type == Proto::FLOAT) return has_negative_zero<float>(tensor);
-  return tensor.type != Proto::DOUBLE || has_negative_zero<double>(tensor);
+  const bool is_searched = tensor.type == Proto::FLOAT || tensor.type == Proto::DOUBLE;
+  bool found = tensor.count() > max_searched_elements || !is_searched;
+  for (std::size_t i = 0; !found && i < static_cast<std::size_t>(tensor.count()); ++i)
+    found = real_at(tensor, i) == 0 && std::signbit(real_at(tensor, i));
+  return found;
 }
 
 }  // namespace
@@ -79,8 +57,8 @@ bool ZeroSigns::computes_no_negative_zero(const onnx::NodeProto& node) const {
   if (!is_standard(node) || !has_input(node, 0)) return false;
   const std::string& op = node.op_type();
   const auto is_never = [&](int i) { return has_input(node, i) && is_never_negative_zero(input(node, i)); };
-  if (positive_functions.contains(op)) return true;
-  if (movements.contains(op) || op == "Sub") return is_never(0);
+  if (has_trait(node, never_negative)) return true;
+  if (has_trait(node, moves_first) || op == "Sub") return is_never(0);
   if (op == "Add") return is_never(0) || is_never(1);
   if (op == "Mul") return input(node, 0) == input(node, 1);
   if (op == "Concat") {
@@ -109,12 +87,12 @@ void ZeroSigns::observe_inputs(const onnx::NodeProto& node) {
 
 /// Whether zeros of the other sign in an input change at most the signs of zeros in the results.
 bool ZeroSigns::passes_on_signs_only(const onnx::NodeProto& node, int position) const {
+  if (has_trait(node, passes_zeros)) return true;
   if (!is_standard(node)) return false;
   const std::string& op = node.op_type();
-  if (sums_and_products.contains(op) || comparisons.contains(op)) return true;
   if (op == "Where") return position > 0;
   if (position != 0 || (op == "Cast" && int_attribute(node, "to", 0) == Proto::STRING)) return false;
-  if (op != "Pow") return movements.contains(op) || functions_of_first_input.contains(op);
+  if (op != "Pow") return has_trait(node, passes_zero);
   const auto exponent = graph_.constant(input(node, 1));
   return exponent && exponent->type == Proto::FLOAT && exponent->count() == 1 && exponent->element<float>(0) > 0;
 }

@@ -5,9 +5,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "optimize/onnx/clean/node_arguments.h"
-#include "optimize/onnx/clean/raw_tensor.h"
 #include "optimize/onnx/format/model_proto.h"
+#include "optimize/onnx/operators/node_arguments.h"
+#include "optimize/onnx/operators/onnx_operators.h"
+#include "optimize/onnx/operators/raw_tensor.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {

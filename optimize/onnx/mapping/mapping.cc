@@ -49,27 +49,6 @@ std::optional<OnnxLiteral> encode(const algebra::OnnxValue& value, std::span<con
   return is_encodable ? std::optional(std::move(result)) : std::nullopt;
 }
 
-algebra::Poly product(std::span<const algebra::Poly> factors) {
-  algebra::Poly result(1);
-  for (const algebra::Poly& factor : factors) result = result * factor;
-  return result;
-}
-
-/// Returns the product of `all` divided by the product of `known`.
-algebra::Poly quotient(std::vector<algebra::Poly> all, std::vector<algebra::Poly> known, algebra::Symbols& symbols) {
-  std::erase_if(known, [&](const algebra::Poly& factor) {
-    auto same = std::ranges::find(all, factor);
-    if (same == all.end()) return false;
-    all.erase(same);
-    return true;
-  });
-  const algebra::Poly dividend = product(all), divisor = product(known);
-  if (divisor.terms().size() == 1) {
-    if (auto exact = dividend.divided_by(divisor.terms()[0])) return *exact;
-  }
-  return divisor.is_zero() ? divisor : symbols.floor_div(dividend, divisor);
-}
-
 constexpr std::int64_t end_marker = 0x7fffffff;
 
 algebra::Poly resolve_negative(algebra::Poly element, const algebra::Poly& end) {
@@ -89,8 +68,8 @@ bool equal(const OnnxLiteral& expected, const OnnxLiteral& found) {
   if (found.is_unsupported) return false;
   if (expected.string_value) return found.string_value == expected.string_value;
   if (expected.float_value) {
-    return found.float_value &&
-           std::abs(*found.float_value - *expected.float_value) <= 1e-6 * std::abs(*expected.float_value);
+    const double number = *expected.float_value;
+    return found.float_value == number || found.float_value == static_cast<double>(static_cast<float>(number));
   }
   return !found.string_value && !found.float_value && found.as_float32 == expected.as_float32 &&
          found.integers == expected.integers;
@@ -120,26 +99,14 @@ bool is_default(const algebra::OnnxAttribute& attribute, const OnnxLiteral& valu
 
 }  // namespace
 
-OnnxLiteral normalize(const algebra::OnnxValue& value, OnnxLiteral literal, const NodeDescription& description,
-                      std::span<const algebra::Poly> sizes, algebra::Symbols& symbols) {
+OnnxLiteral normalize(const algebra::OnnxValue& value, OnnxLiteral literal, std::span<const algebra::Poly> sizes,
+                      algebra::Symbols& symbols) {
   if (value.wrap_size || value.clamp_size) {
     const algebra::Poly end =
         algebra::evaluate(value.wrap_size ? *value.wrap_size : *value.clamp_size, sizes, {}, symbols);
     for (algebra::Poly& element : literal.integers)
       element = value.wrap_size ? resolve_negative(element, end) : clamp_to_end(element, end);
   }
-  if (!value.is_reshape_shape || !description.first_shape) return literal;
-  std::vector<algebra::Poly> known;
-  std::vector<std::size_t> symbolic;
-  for (std::size_t d = 0; d < literal.integers.size(); ++d) {
-    algebra::Poly& element = literal.integers[d];
-    if (element.is_zero() && d < description.first_shape->size()) element = (*description.first_shape)[d];
-    if (element == algebra::Poly(-1))
-      symbolic.push_back(d);
-    else
-      known.push_back(element);
-  }
-  if (symbolic.size() == 1) literal.integers[symbolic[0]] = quotient(*description.first_shape, known, symbols);
   return literal;
 }
 
@@ -156,7 +123,7 @@ std::string find_mismatch(const algebra::OnnxMapping& mapping, const NodeDescrip
     const OnnxLiteral expected = evaluate_value(attribute.value, sizes, symbols, description.onnx_type);
     if (found == description.attributes.end()) {
       if (!is_default(attribute, expected, sizes, symbols)) return "attribute " + attribute.name + " is absent";
-    } else if (!equal(expected, normalize(attribute.value, found->second, description, sizes, symbols))) {
+    } else if (!equal(expected, normalize(attribute.value, found->second, sizes, symbols))) {
       return "attribute " + attribute.name + " has another value";
     }
   }
@@ -169,7 +136,7 @@ std::string find_mismatch(const algebra::OnnxMapping& mapping, const NodeDescrip
     if (!value.float_value && value.is_list != description.constant_inputs[i]->is_list)
       return "constant input " + std::to_string(i) + " has another rank";
     if (!equal(evaluate_value(value, sizes, symbols, description.onnx_type),
-               normalize(value, *description.constant_inputs[i], description, sizes, symbols)))
+               normalize(value, *description.constant_inputs[i], sizes, symbols)))
       return "constant input " + std::to_string(i) + " has another value";
   }
   std::vector<algebra::Poly> with_outputs(sizes.begin(), sizes.end());

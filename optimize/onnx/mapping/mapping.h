@@ -23,7 +23,6 @@ struct NodeDescription {
   std::map<std::string, OnnxLiteral> attributes;
   std::vector<std::optional<OnnxLiteral>> constant_inputs;  // by input: integers or a float scalar
   std::vector<bool> absent_inputs;                          // by input
-  std::optional<algebra::Shape> first_shape;                // of the first input
   int onnx_type = 1;                                        // ONNX's number of the first input's element type
   std::size_t outputs = 1;
 };
@@ -41,9 +40,9 @@ struct OnnxNodeSpec {
   bool variadic = false;
 };
 
-/// Resolves values that count from the end, and 0 and -1 in reshape shapes.
-OnnxLiteral normalize(const algebra::OnnxValue& value, OnnxLiteral literal, const NodeDescription& description,
-                      std::span<const algebra::Poly> sizes, algebra::Symbols& symbols);
+/// Resolves values that count from the end.
+OnnxLiteral normalize(const algebra::OnnxValue& value, OnnxLiteral literal, std::span<const algebra::Poly> sizes,
+                      algebra::Symbols& symbols);
 
 /// Returns why the node does not match the mapping at these sizes; empty if it does. Does not check inputs that are
 /// arguments.

@@ -147,12 +147,12 @@ void MappingMatcher::normalize_description(const algebra::OnnxMapping& mapping, 
   for (const algebra::OnnxAttribute& attribute : mapping.attributes) {
     const auto found = description.attributes.find(attribute.name);
     if (found != description.attributes.end())
-      found->second = normalize(attribute.value, found->second, description, slots, bank_.symbols());
+      found->second = normalize(attribute.value, found->second, slots, bank_.symbols());
   }
   for (std::size_t i = 0; i < mapping.inputs.size() && i < description.constant_inputs.size(); ++i) {
     auto& found = description.constant_inputs[i];
     if (!mapping.inputs[i].instance_input && found)
-      found = normalize(mapping.inputs[i].constant, *found, description, slots, bank_.symbols());
+      found = normalize(mapping.inputs[i].constant, *found, slots, bank_.symbols());
   }
 }
 

@@ -89,6 +89,16 @@ std::optional<NodeParts::Operand> NodeParts::add(const char* op_type,
   return add(std::move(description), present);
 }
 
+std::optional<double> NodeParts::number_of(const std::string& attribute) const {
+  const NodeDescription& node = whole_.description;
+  const auto given = node.attributes.find(attribute);
+  if (given != node.attributes.end()) return given->second.float_value;
+  for (const auto& mapping : bank_.library().onnx_mappings(node.op_type, node.domain)) {
+    if (const auto found = mapping.defaults.find(attribute); found != mapping.defaults.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
 LoweredNode NodeParts::finish(const std::vector<Operand>& results) {
   for (const Operand& result : results) lowered_.outputs.push_back(result.from);
   return std::move(lowered_);

@@ -52,6 +52,7 @@ class AttentionParts {
   /// Queries, keys and values have as many heads.
   Resolved onnx_attention() {
     if (!has_only({0, 1, 2, 3, 4, 5})) return "it has an input that is not supported";
+    if (given_scale() && !(*given_scale() > 0)) return "its scale is not above 0";
     Attention attention = unpacked(onnx_inputs);
     if (!attention.query || !attention.key || !attention.value) return parts_.reason();
     if (rank(*attention.query) == 4) {
@@ -162,10 +163,12 @@ class AttentionParts {
     return parts_.add("Reshape", {moved, NodeParts::integers({shape[0], shape[1], shape[2] * shape[3]})});
   }
 
-  double scale(std::int64_t head_size) const {
+  std::optional<double> given_scale() const {
     const auto found = query_.description.attributes.find("scale");
-    const double given = found == query_.description.attributes.end() ? 0 : found->second.float_value.value_or(0);
-    return given == 0 ? 1 / std::sqrt(static_cast<double>(head_size)) : given;
+    return found == query_.description.attributes.end() ? std::nullopt : found->second.float_value;
+  }
+  double scale(std::int64_t head_size) const {
+    return given_scale().value_or(1 / std::sqrt(static_cast<double>(head_size)));
   }
 
   bool has_only(const std::set<std::uint32_t>& numbers) const {

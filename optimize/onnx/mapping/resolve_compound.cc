@@ -107,10 +107,11 @@ Resolved resolve_fused_matmul(const NodeQuery& query, GraphBank& bank) {
     if (integer_of(given, batches).value_or(0) != 0) return parts.reason();
   const auto operands = inputs_of(query, parts, bank, 0, 2);
   if (!operands || operands->size() != 2) return "the type of an input is not known";
+  if (parts.shape(operands->at(0)).size() < 2 || parts.shape(operands->at(1)).size() < 2)
+    return "it multiplies a vector";
   const auto turned = [&](const Operand& operand, const char* is_turned) {
     if (integer_of(given, is_turned).value_or(0) == 0) return std::optional(operand);
     const std::size_t rank = parts.shape(operand).size();
-    if (rank < 2) return std::optional<Operand>();
     std::vector<algebra::Poly> order;
     for (std::size_t i = 0; i < rank; ++i) order.emplace_back(static_cast<std::int64_t>(i));
     std::swap(order[rank - 1], order[rank - 2]);
@@ -121,9 +122,8 @@ Resolved resolve_fused_matmul(const NodeQuery& query, GraphBank& bank) {
   const auto left = turned(operands->at(0), "transA"), right = turned(operands->at(1), "transB");
   if (!left || !right) return parts.reason();
   auto result = parts.add(node("MatMul"), {*left, *right});
-  const auto factor = given.attributes.find("alpha");
-  if (result && factor != given.attributes.end() && factor->second.float_value.value_or(1) != 1)
-    result = parts.add(node("Mul"), {*result, parts.number(*factor->second.float_value)});
+  const auto factor = parts.number_of("alpha");
+  if (result && factor != 1) result = factor ? parts.add(node("Mul"), {*result, parts.number(*factor)}) : std::nullopt;
   if (!result) return parts.reason();
   return parts.finish(*result);
 }
@@ -132,6 +132,13 @@ Resolved resolve_fused_matmul(const NodeQuery& query, GraphBank& bank) {
 
 Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
   const NodeDescription& given = query.description;
+  const auto scale = given.attributes.find("scale");
+  if (is_attention(given) && !given.domain.empty() && scale != given.attributes.end() &&
+      scale->second.float_value == 0) {
+    NodeQuery without_scale = query;  // onnxruntime reads 0 as absent
+    without_scale.description.attributes.erase("scale");
+    return resolve_node_or_parts(without_scale, bank);
+  }
   const bool is_fused_matmul = given.domain == "com.microsoft" && given.op_type == "FusedMatMul";
   const bool is_opened_norm = query.normalizations == Normalizations::Parts && is_normalization(given);
   if (is_fused_matmul || is_opened_norm) {  // both have operators, too, of which rules know less

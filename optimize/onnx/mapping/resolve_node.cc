@@ -98,7 +98,10 @@ class NodeResolver {
     attempt.description.outputs = query_.outputs.size();
     for (std::uint32_t i = 0; i < mapping.inputs.size(); ++i) {
       if (mapping.absent_inputs[i]) {
-        if (!query_.description.absent_inputs[i]) return reject("input " + std::to_string(i) + " is present");
+        const auto& value = query_.description.constant_inputs[i];  // Resize reads an empty list as an absent one
+        const bool is_empty = value && value->is_list && value->integers.empty();
+        if (!query_.description.absent_inputs[i] && !is_empty)
+          return reject("input " + std::to_string(i) + " is present");
         continue;
       }
       if (!mapping.inputs[i]) {
@@ -111,7 +114,6 @@ class NodeResolver {
       attempt.arguments[*mapping.inputs[i]] = {Source::Input, i, 0};
       attempt.data_types[*mapping.inputs[i]] = data_type(i);
       attempt.shapes[*mapping.inputs[i]] = *input_shape;
-      if (i == 0) attempt.description.first_shape = *input_shape;
     }
     for (const auto& [name, argument] : mapping.attribute_inputs) {
       const auto attribute = query_.description.attributes.find(name);

@@ -16,15 +16,14 @@ using Operand = NodeParts::Operand;
 struct Normalization {
   std::string domain;
   bool skips = false, centered = false;
-  double epsilon = 0;  // without the attribute
 };
 
 const std::map<std::string, Normalization> normalizations = {
-    {"LayerNormalization", {"", false, true, 1e-5}},
-    {"RMSNormalization", {"", false, false, 1e-5}},
-    {"SimplifiedLayerNormalization", {"", false, false, 1e-5}},
-    {"SkipLayerNormalization", {"com.microsoft", true, true, 1e-12}},
-    {"SkipSimplifiedLayerNormalization", {"com.microsoft", true, false, 1e-5}}};
+    {"LayerNormalization", {"", false, true}},
+    {"RMSNormalization", {"", false, false}},
+    {"SimplifiedLayerNormalization", {"", false, false}},
+    {"SkipLayerNormalization", {"com.microsoft", true, true}},
+    {"SkipSimplifiedLayerNormalization", {"com.microsoft", true, false}}};
 
 /// Adds the nodes of one normalization. An operand is absent if a node before it could not be added.
 class NormalizationParts {
@@ -37,11 +36,13 @@ class NormalizationParts {
 
   std::variant<LoweredNode, std::string> run() {
     if (!normalizes_rows()) return "it normalizes several dimensions";
+    const auto epsilon = parts_.number_of("epsilon");
+    if (!epsilon) return "its epsilon is not a number";
     const auto rows = sum_of_inputs();
     const auto mean = kind_.centered ? mean_of(rows) : std::nullopt;
     const auto centered = kind_.centered ? parts_.add("Sub", {rows, mean}) : rows;
     const auto variance = mean_of(parts_.add("Pow", {centered, parts_.number(2)}));
-    const auto root = parts_.add("Sqrt", {parts_.add("Add", {variance, parts_.number(epsilon())})});
+    const auto root = parts_.add("Sqrt", {parts_.add("Add", {variance, parts_.number(*epsilon)})});
     auto result = parts_.add("Mul", {parts_.add("Div", {centered, root}), input(weights())});
     if (kind_.centered && input(weights() + 1)) result = parts_.add("Add", {result, input(weights() + 1)});
     if (!result) return parts_.reason();
@@ -63,11 +64,6 @@ class NormalizationParts {
     if (given.size() != 1 || !input(0)) return false;
     const auto rank = static_cast<std::int64_t>(bank_.value(*query_.inputs[0]).type->size());
     return given[0] == algebra::Poly(-1) || given[0] == algebra::Poly(rank - 1);
-  }
-
-  double epsilon() const {
-    const auto found = query_.description.attributes.find("epsilon");
-    return found == query_.description.attributes.end() ? kind_.epsilon : found->second.float_value.value_or(0);
   }
 
   std::optional<Operand> input(std::uint32_t number) const { return parts_.typed_input(number); }

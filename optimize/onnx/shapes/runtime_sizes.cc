@@ -24,7 +24,7 @@ bool RuntimeSizes::is_computable(const algebra::Poly& size) const {
 std::string SizeWriter::write_list(const std::vector<algebra::Poly>& sizes) {
   std::vector<std::string> elements;
   for (const algebra::Poly& each : sizes) elements.push_back(size(each));
-  return elements.size() == 1 ? elements[0] : node(SizeOperator::Concat, elements);
+  return elements.size() == 1 ? elements[0] : node("Concat", elements);
 }
 
 /// Writes a sum of terms, each the product of its atoms and its coefficient.
@@ -34,9 +34,9 @@ std::string SizeWriter::size(const algebra::Poly& size) {
   for (const algebra::Poly::Term& term : size.terms()) {
     std::string product = term.coefficient == 1 && !term.monomial.empty() ? "" : number(term.coefficient);
     for (const algebra::Atom each : term.monomial) {
-      product = product.empty() ? atom(each) : node(SizeOperator::Mul, {product, atom(each)});
+      product = product.empty() ? atom(each) : node("Mul", {product, atom(each)});
     }
-    sum = sum.empty() ? product : node(SizeOperator::Add, {sum, product});
+    sum = sum.empty() ? product : node("Add", {sum, product});
   }
   return written_[size] = sum.empty() ? number(0) : sum;
 }
@@ -50,14 +50,13 @@ std::string SizeWriter::atom(algebra::Atom atom) {
   if (kind == Kind::Size) {
     const RuntimeSizes::InputDim& input_dim = sizes_.input_dim(atom);
     std::string& shape = shapes_[input_dim.input];
-    if (shape.empty()) shape = node(SizeOperator::Shape, {sink_.input(input_dim.input)});
-    name = node(SizeOperator::Gather, {shape, number(input_dim.axis)});
-    if (input_dim.offset != 0) name = node(SizeOperator::Sub, {name, number(input_dim.offset)});
+    if (shape.empty()) shape = node("Shape", {sink_.input(input_dim.input)});
+    name = node("Gather", {shape, number(input_dim.axis)});
+    if (input_dim.offset != 0) name = node("Sub", {name, number(input_dim.offset)});
   } else if (kind == Kind::FloorDiv) {
     name = floor_division(symbols_.left(atom), symbols_.right(atom));
   } else {
-    name = node(kind == Kind::Min ? SizeOperator::Min : SizeOperator::Max,
-                {size(symbols_.left(atom)), size(symbols_.right(atom))});
+    name = node(kind == Kind::Min ? "Min" : "Max", {size(symbols_.left(atom)), size(symbols_.right(atom))});
   }
   return written_[poly] = name;
 }
@@ -65,13 +64,13 @@ std::string SizeWriter::atom(algebra::Atom atom) {
 /// ONNX integer division truncates; its remainder has the divisor's sign.
 std::string SizeWriter::floor_division(const algebra::Poly& left, const algebra::Poly& right) {
   const std::string dividend = size(left), divisor = size(right);
-  if (symbols_.is_nonnegative(left) && symbols_.is_positive(right)) return node(SizeOperator::Div, {dividend, divisor});
-  const std::string rest = node(SizeOperator::Mod, {dividend, divisor});
-  return node(SizeOperator::Div, {node(SizeOperator::Sub, {dividend, rest}), divisor});
+  if (symbols_.is_nonnegative(left) && symbols_.is_positive(right)) return node("Div", {dividend, divisor});
+  const std::string rest = node("Mod", {dividend, divisor});
+  return node("Div", {node("Sub", {dividend, rest}), divisor});
 }
 
-std::string SizeWriter::node(SizeOperator op, const std::vector<std::string>& inputs) {
-  return sink_.node(onnx_name(op), inputs);
+std::string SizeWriter::node(const char* op_type, const std::vector<std::string>& inputs) {
+  return sink_.node(op_type, inputs);
 }
 
 std::string SizeWriter::number(std::int64_t value) {

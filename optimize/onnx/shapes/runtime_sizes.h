@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "optimize/model/graph.h"
-#include "optimize/onnx/shapes/size_operators.h"
 
 namespace rulemill::optimize {
 
@@ -54,7 +53,7 @@ class SizeWriter {
   std::string size(const algebra::Poly& size);
   std::string atom(algebra::Atom atom);
   std::string floor_division(const algebra::Poly& left, const algebra::Poly& right);
-  std::string node(SizeOperator op, const std::vector<std::string>& inputs);
+  std::string node(const char* op_type, const std::vector<std::string>& inputs);
   std::string number(std::int64_t value);
 
   const algebra::Symbols& symbols_;

@@ -54,7 +54,6 @@ class SizeBoundSearch {
       input = bank_.input(bank_.value(*input).name, type);
     }
     for (ValueType& type : instantiated.outputs) type = std::nullopt;  // declared types are symbolic, not numbers
-    if (instantiated.description.first_shape) std::ranges::for_each(*instantiated.description.first_shape, set);
     for (auto& literal : instantiated.description.constant_inputs) {
       if (literal) std::ranges::for_each(literal->integers, set);
     }

@@ -79,7 +79,7 @@ ValueType OnnxTypes::dims_of(const onnx::TypeProto& type, const std::string& nam
   for (int d = 0; d < dims.dim_size(); ++d) {
     const auto& dim = dims.dim(d);
     if (dim.has_dim_value()) {
-      if (dim.dim_value() < 1) return std::nullopt;  // sizes of the algebra are at least 1
+      if (dim.dim_value() < bounds_.smallest) return std::nullopt;
       shape.emplace_back(dim.dim_value());
       continue;
     }
@@ -96,8 +96,9 @@ ValueType OnnxTypes::dims_of(const onnx::TypeProto& type, const std::string& nam
 /// Sizes of the algebra are at least 1. A dimension with a lower bound is such a size plus an offset.
 algebra::Poly OnnxTypes::dynamic_dim(const std::string& name) {
   const auto lower = bounds_.lower.find(name);
-  const std::int64_t offset = lower == bounds_.lower.end() ? 0 : lower->second - 1;
-  const algebra::Atom size = symbols_.size("$" + name + (offset == 0 ? "" : "-" + std::to_string(offset)));
+  const std::int64_t offset = (lower == bounds_.lower.end() ? bounds_.smallest : lower->second) - 1;
+  const std::string sign = offset < 0 ? "+" : "-";
+  const algebra::Atom size = symbols_.size("$" + name + (offset == 0 ? "" : sign + std::to_string(std::abs(offset))));
   if (std::ranges::find(dynamic_dims_, size, &DynamicDim::atom) == dynamic_dims_.end()) {
     const auto upper = bounds_.upper.find(name);
     dynamic_dims_.push_back(
@@ -127,14 +128,16 @@ bool OnnxTypes::is_non_float(const std::string& name) const {
          type == Tensor::UINT8 || type == Tensor::INT16 || type == Tensor::UINT16;
 }
 
+void OnnxTypes::check_data_type(const std::string& name, DataType data_type) const {
+  const auto declared = declared_.find(name);
+  if (declared == declared_.end() || data_type_of(declared->second) == data_type) return;
+  throw runtime::InputError(proto_.origin, "value " + printable(name) + " is a " + onnx_type_name(data_type) +
+                                               " tensor, but declared otherwise");
+}
+
 void OnnxTypes::set_type(const std::string& name, const ValueType& type) {
   const algebra::Shape& shape = *type;
-  if (auto declared = declared_.find(name);
-      declared != declared_.end() && data_type_of(declared->second) != type.data_type) {
-    throw runtime::InputError(proto_.origin, "value " + printable(name) + " is a " +
-                                                 std::string(onnx_type_name(type.data_type)) +
-                                                 " tensor, but declared otherwise");
-  }
+  check_data_type(name, type.data_type);
   if (auto output = outputs_.find(name); output != outputs_.end() && has_rank(output->second->type())) {
     const auto& dims = output->second->type().tensor_type().shape();
     bool agrees = static_cast<std::size_t>(dims.dim_size()) == shape.size();
@@ -160,23 +163,25 @@ int OnnxTypes::onnx_type(const std::string& name) const {
   return declared == declared_.end() ? 0 : declared->second.tensor_type().elem_type();
 }
 
-void OnnxTypes::set_derived_shape(const std::string& name, int onnx_type, const algebra::Shape& shape) {
-  if (onnx_type == 0) return;
+void OnnxTypes::set_derived_shape(const std::string& name, int onnx_type, const Dimensions& shape) {
+  if (const auto data_type = to_data_type(onnx_type)) check_data_type(name, *data_type);
   declared_.insert_or_assign(name, to_type_proto(shape, onnx_type));
 }
 
 /// Names symbolic dimensions, so that they are recognized in the result.
-onnx::TypeProto OnnxTypes::to_type_proto(const algebra::Shape& shape, int onnx_type) {
+onnx::TypeProto OnnxTypes::to_type_proto(const Dimensions& shape, int onnx_type) {
   onnx::TypeProto type;
   type.mutable_tensor_type()->set_elem_type(onnx_type);
   auto* dims = type.mutable_tensor_type()->mutable_shape();
-  for (const algebra::Poly& dim : shape) {
-    if (auto number = dim.constant()) {
-      dims->add_dim()->set_dim_value(*number);
+  for (const Dimension& dim : shape) {
+    auto& added = *dims->add_dim();
+    if (!dim) continue;
+    if (const auto number = dim->constant()) {
+      added.set_dim_value(*number);
     } else {
-      const std::string name = symbols_.to_string(dim);
-      dims_by_name_.insert_or_assign(name, dim);
-      dims->add_dim()->set_dim_param(name);
+      const std::string name = symbols_.to_string(*dim);
+      dims_by_name_.insert_or_assign(name, *dim);
+      added.set_dim_param(name);
     }
   }
   return type;
@@ -205,7 +210,7 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
       *graph.add_initializer() = *value->second;
       graph.mutable_initializer(graph.initializer_size() - 1)->set_name(query_name);
     } else if (known) {
-      *input.mutable_type() = to_type_proto(*known, onnx_type(name));  // keeps int32
+      *input.mutable_type() = to_type_proto({known->begin(), known->end()}, onnx_type(name));  // keeps int32
     } else if (declared != declared_.end()) {
       *input.mutable_type() = declared->second;
     }

@@ -12,6 +12,7 @@
 
 #include "optimize/model/graph.h"
 #include "optimize/onnx/format/model.h"
+#include "optimize/onnx/operators/known_tensor.h"
 #include "optimize/onnx/shapes/inference.h"
 
 namespace rulemill::optimize {
@@ -19,7 +20,8 @@ namespace rulemill::optimize {
 /// Bounds of dynamic dimensions, by name. Below the lower bound a tensor would be empty; above the upper bound two
 /// would be incompatible.
 struct SizeBounds {
-  std::map<std::string, std::int64_t> lower, upper;
+  std::map<std::string, std::int64_t> lower = {}, upper = {};
+  std::int64_t smallest = 1;  // of dimensions without a lower bound; definitions do not apply at 0
   bool operator==(const SizeBounds&) const = default;
 };
 
@@ -45,8 +47,8 @@ class OnnxTypes {
   /// Sets the type that a definition computes. Throws InputError if the model declares another element type, or another
   /// shape of an output.
   void set_type(const std::string& name, const ValueType& type);
-  /// Sets the shape of a value of any element type; `onnx_type` is ONNX's number.
-  void set_derived_shape(const std::string& name, int onnx_type, const algebra::Shape& shape);
+  /// Sets the shape of a value of any element type; `onnx_type` is ONNX's number. Unknown dimensions become sizes.
+  void set_derived_shape(const std::string& name, int onnx_type, const Dimensions& shape);
   /// Returns ONNX's number of the value's element type; 0 if unknown.
   int onnx_type(const std::string& name) const;
   /// Infers the unknown output types with the ONNX library; returns how that failed, or an empty string.
@@ -61,7 +63,8 @@ class OnnxTypes {
   ValueType to_value_type(const onnx::TypeProto& type, const std::string& name);
   ValueType dims_of(const onnx::TypeProto& type, const std::string& name);
   algebra::Poly dynamic_dim(const std::string& name);
-  onnx::TypeProto to_type_proto(const algebra::Shape& shape, int onnx_type);
+  void check_data_type(const std::string& name, DataType data_type) const;
+  onnx::TypeProto to_type_proto(const Dimensions& shape, int onnx_type);
 
   const OnnxModel::Proto& proto_;
   algebra::Symbols& symbols_;

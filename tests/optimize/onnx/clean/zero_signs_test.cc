@@ -27,10 +27,9 @@ struct SumWithZero {
     return *this;
   }
   bool loses_the_sum() const {
-    RulesFromText definitions;
     NodeInference inference({});
     OnnxModel model = text.parsed();
-    clean_model(model, definitions.library, inference);
+    clean_model(model, inference);
     for (const auto& each : model.proto().model.graph().node()) {
       if (each.op_type() == "Add" && (each.input(0) == "zero" || each.input(1) == "zero")) return false;
     }
@@ -95,20 +94,18 @@ TEST_CASE("an addition of 0 to a value that is never -0 is removed", "[clean]") 
   text.input("x", {"2", "2"}).output("y", {"2", "2"});
   *text.graph().add_initializer() = make_tensor_proto("zero", {{}, {0}}, text.data_type);
   text.node("Abs", {"x"}, {"a"}).node("Add", {"a", "zero"}, {"b"}).node("Relu", {"b"}, {"y"});
-  RulesFromText definitions;
   NodeInference inference({});
   OnnxModel model = text.parsed();
-  clean_model(model, definitions.library, inference);
+  clean_model(model, inference);
   CHECK(model.proto().model.graph().node_size() == 2);
 }
 
 TEST_CASE("of two additions of 0 the one that hides the other's sign stays", "[clean]") {
   SumWithZero model;
   model.node("MatMul", {"b", "x"}, "c").node("Add", {"c", "zero"}, "d").node("Relu", {"d"}, "y");
-  RulesFromText definitions;
   NodeInference inference({});
   OnnxModel cleaned = model.text.parsed();
-  clean_model(cleaned, definitions.library, inference);
+  clean_model(cleaned, inference);
   const auto& nodes = cleaned.proto().model.graph().node();
   REQUIRE(nodes.size() == 4);
   CHECK(nodes[1].op_type() == "MatMul");

@@ -14,11 +14,7 @@ namespace rulemill::optimize {
 bool is_standard(const onnx::NodeProto& node);
 /// Returns the names of the inputs, and of the values that the node's subgraphs capture.
 std::vector<std::string> read_names(const onnx::NodeProto& node);
-/// Whether the node changes dimensions and keeps the order of elements.
-bool is_reshaping(const onnx::NodeProto& node);
 bool has_subgraph(const onnx::NodeProto& node);
-/// Whether a node of ONNX's default domain without subgraphs gives the same results each time.
-bool is_repeatable(const onnx::NodeProto& node);
 /// Whether input `i` is given.
 bool has_input(const onnx::NodeProto& node, int i);
 

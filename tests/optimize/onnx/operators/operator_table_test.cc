@@ -1,10 +1,9 @@
-#include "optimize/onnx/clean/constant_evaluator.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "optimize/onnx/format/model_proto.h"
+#include "optimize/onnx/operators/onnx_operators.h"
 
 namespace rulemill::optimize {
 
@@ -35,13 +34,30 @@ struct TestNode {
     *node.add_attribute() = make_attribute_proto(name, literal);
     return *this;
   }
+  TestNode& outputs(int count) {
+    while (node.output_size() < count) node.add_output("y" + std::to_string(node.output_size()));
+    return *this;
+  }
+  TestNode& since(int version) {
+    opset = version;
+    return *this;
+  }
+  /// Returns the last output.
   std::optional<RawTensor> evaluate(const std::vector<std::optional<RawTensor>>& inputs,
                                     std::size_t max_bytes = 1000) const {
-    auto results = evaluate_constant_node(node, 17, inputs, max_bytes);
-    return results ? std::optional(results->at(0)) : std::nullopt;
+    onnx::NodeProto with_inputs = node;
+    std::vector<KnownTensor> known;
+    for (const auto& input : inputs) {
+      with_inputs.add_input(input ? "x" : "");
+      known.push_back(input ? make_known(*input) : KnownTensor());
+    }
+    algebra::Symbols symbols;
+    EvaluationContext context{symbols, max_bytes};
+    return evaluate_node(with_inputs, opset, known, context).back().numbers;
   }
 
   onnx::NodeProto node;
+  int opset = 17;
 };
 
 void check_integers(const std::optional<RawTensor>& found, const Dims& dims, const std::vector<std::int64_t>& values) {
@@ -64,6 +80,13 @@ TEST_CASE("movements keep elements of any type", "[clean]") {
   check_integers(TestNode("Concat").set("axis", {1}, false).evaluate({matrix, int64s({2, 1}, {7, 8})}), {2, 4},
                  {1, 2, 3, 7, 4, 5, 6, 8});
   check_integers(TestNode("Expand").evaluate({int64s({2, 1}, {1, 2}), int64s({1}, {2})}), {2, 2}, {1, 1, 2, 2});
+  check_integers(TestNode("Tile").evaluate({matrix, int64s({2}, {1, 2})}), {2, 6},
+                 {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
+  check_integers(TestNode("Unsqueeze").evaluate({int64s({}, {7}), int64s({2}, {0, 1})}), {1, 1}, {7});
+  check_integers(TestNode("Squeeze").set("axes", {}).since(12).evaluate({int64s({1, 2}, {1, 2})}), {2}, {1, 2});
+  check_integers(TestNode("Expand").evaluate({int64s({1, 1}, {7}), int64s({1}, {3})}), {1, 3}, {7, 7, 7});
+  check_integers(TestNode("Expand").evaluate({int64s({2, 1}, {1, 2}), int64s({1}, {0})}), {2, 0}, {});
+  check_integers(TestNode("Split").outputs(2).since(18).evaluate({int64s({3}, {1, 2, 3})}), {1}, {3});
   CHECK_FALSE(TestNode("Reshape").evaluate({matrix, int64s({2}, {4, -1})}));
   CHECK_FALSE(TestNode("Gather").evaluate({matrix, int64s({}, {2})}));
   const RawTensor halves = tensor<std::uint16_t>(Proto::FLOAT16, {2, 1}, {0x7e01, 0x8000});  // a NaN and -0
@@ -83,6 +106,53 @@ TEST_CASE("elements are gathered along an axis", "[clean]") {
   CHECK_FALSE(gather(0, int64s({2}, {0, 0})));           // of another rank
 }
 
+TEST_CASE("what no runtime accepts, or runtimes read in different ways, is not computed", "[clean]") {
+  const RawTensor list = int64s({3}, {1, 2, 3}), matrix = int64s({2, 3}, {1, 2, 3, 4, 5, 6}), empty = int64s({0}, {});
+  constexpr std::int64_t quarter = std::int64_t{1} << 62;
+  const std::vector<std::pair<TestNode, std::vector<std::optional<RawTensor>>>> nodes = {
+      {TestNode("Transpose").set("perm", {-1, 0}), {matrix}},
+      {TestNode("Transpose").set("perm", {}), {matrix}},
+      {TestNode("Transpose").set("perm", {0}), {matrix}},
+      {TestNode("Split").outputs(4), {list, int64s({4}, {quarter, quarter, quarter, quarter + 3})}},
+      {TestNode("Split").outputs(2), {list}},
+      {TestNode("Split").outputs(4).since(18), {int64s({5}, {1, 2, 3, 4, 5})}},
+      {TestNode("Split").set("num_outputs", {3}, false).outputs(2).since(18), {list}},
+      {TestNode("Split"), {list, int64s({2}, {0, 3})}},
+      {TestNode("Squeeze"), {int64s({1, 3}, {1, 2, 3}), empty}},
+      {TestNode("Squeeze"), {int64s({1, 3}, {1, 2, 3}), int64s({2}, {0, 0})}},
+      {TestNode("Reshape"), {matrix, int64s({2}, {-2, 3})}},
+      {TestNode("Reshape").set("allowzero", {2}, false), {matrix, int64s({2}, {2, 3})}},
+      {TestNode("Reshape").set("allowzero", {1}, false), {int64s({0, 3}, {}), int64s({2}, {0, -1})}},
+      {TestNode("Pad"), {matrix, int64s({2}, {0, 0})}},
+      {TestNode("Tile"), {int64s({}, {1}), int64s({1}, {1})}},
+      {TestNode("Concat"), {list}},
+      {TestNode("NonZero"), {int64s({}, {1})}},
+      {TestNode("Expand"), {list, int64s({1}, {-1})}},
+      {TestNode("ReduceMax").set("axes", {1}), {list}},
+      {TestNode("Cast").set("to", {99}, false), {empty}}};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    INFO(i << " " << nodes[i].first.node.op_type());
+    CHECK_FALSE(nodes[i].first.evaluate(nodes[i].second));
+  }
+}
+
+TEST_CASE("a reduction without axes reduces all, or nothing if it says so", "[clean]") {
+  const RawTensor matrix = int64s({2, 3}, {1, 2, 3, 4, 5, 6}), none = int64s({0}, {});
+  constexpr std::int64_t inexact = (std::int64_t{1} << 53) + 1;
+  for (const auto& [op, all] : {std::pair("ReduceSum", 21), {"ReduceProd", 720}, {"ReduceMax", 6}, {"ReduceMin", 1}}) {
+    INFO(op);
+    const TestNode plain(op), noop = TestNode(op).set("noop_with_empty_axes", {1}, false);
+    for (const auto& inputs : {std::vector<std::optional<RawTensor>>{matrix}, {matrix, none}}) {
+      check_integers(plain.evaluate(inputs), {1, 1}, {all});
+      check_integers(noop.evaluate(inputs), {2, 3}, {1, 2, 3, 4, 5, 6});
+    }
+    check_integers(TestNode(op).set("keepdims", {2}, false).evaluate({matrix}), {}, {all});
+    CHECK_FALSE(plain.evaluate({none}));
+    const bool is_exact = std::string(op).ends_with("Max") || std::string(op).ends_with("Min");
+    CHECK(plain.evaluate({int64s({2}, {inexact, 1})}).has_value() == is_exact);  // runtimes add in float64
+  }
+}
+
 TEST_CASE("slices clamp and reverse as ONNX defines", "[clean]") {
   const RawTensor list = int64s({5}, {0, 1, 2, 3, 4});
   const auto slice = [&](std::int64_t start, std::int64_t end, std::int64_t step) {
@@ -93,9 +163,13 @@ TEST_CASE("slices clamp and reverse as ONNX defines", "[clean]") {
   check_integers(slice(1, highest, 2), {2}, {1, 3});
   check_integers(slice(-2, 9, 1), {2}, {3, 4});
   check_integers(slice(-1, lowest, -2), {3}, {4, 2, 0});
+  check_integers(slice(-1, -5, -1), {4}, {4, 3, 2, 1});
   check_integers(slice(9, 1, -1), {3}, {4, 3, 2});
   check_integers(slice(3, 2, 1), {0}, {});
   CHECK_FALSE(slice(0, 5, 0));
+  CHECK_FALSE(slice(-1, highest, -1));  // all elements in onnxruntime, none in ONNX
+  CHECK_FALSE(slice(-1, std::numeric_limits<std::int32_t>::max(), -1));
+  CHECK_FALSE(slice(-9, lowest, -1));  // one element in onnxruntime
 }
 
 TEST_CASE("integers are computed unless they overflow", "[clean]") {
@@ -147,7 +221,10 @@ TEST_CASE("a clip has either bound or both", "[clean]") {
   CHECK(clip.evaluate({floats({}, {-1.5F}), floats({}, {0.5F})})->element<float>(0) == 0.5F);
   CHECK_FALSE(clip.evaluate({floats({}, {std::nanf("")}), floats({}, {0})}));
   CHECK_FALSE(clip.evaluate({floats({}, {-0.0F}), floats({}, {0})}));
-  CHECK_FALSE(clip.evaluate({list}));
+  check_integers(clip.evaluate({list}), {3}, {-4, 2, 9});
+  const RawTensor infinite = floats({}, {std::numeric_limits<float>::infinity()});
+  CHECK_FALSE(clip.evaluate({infinite, floats({}, {0})}));  // onnxruntime returns the largest number
+  CHECK(clip.evaluate({infinite, floats({}, {0}), infinite}));
   check_integers(clip.evaluate({int64s({}, {-4}), int64s({1}, {0})}), {}, {0});
   CHECK_FALSE(clip.evaluate({list, int64s({3}, {0, 0, 0})}));
 }

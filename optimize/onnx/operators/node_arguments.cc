@@ -1,4 +1,4 @@
-#include "optimize/onnx/clean/node_arguments.h"
+#include "optimize/onnx/operators/node_arguments.h"
 
 #include <algorithm>
 #include <set>
@@ -18,20 +18,9 @@ std::vector<std::string> read_names(const onnx::NodeProto& node) {
   return names;
 }
 
-bool is_reshaping(const onnx::NodeProto& node) {
-  static const std::set<std::string> operators = {"Flatten", "Reshape", "Squeeze", "Unsqueeze"};
-  return is_standard(node) && operators.contains(node.op_type());
-}
-
 bool has_subgraph(const onnx::NodeProto& node) {
   return std::ranges::any_of(node.attribute(),
                              [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; });
-}
-
-bool is_repeatable(const onnx::NodeProto& node) {
-  static const std::set<std::string> random_operators = {
-      "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-  return is_standard(node) && !random_operators.contains(node.op_type()) && !has_subgraph(node);
 }
 
 bool has_input(const onnx::NodeProto& node, int i) { return i < node.input_size() && !node.input(i).empty(); }

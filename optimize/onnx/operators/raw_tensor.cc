@@ -1,4 +1,4 @@
-#include "optimize/onnx/clean/raw_tensor.h"
+#include "optimize/onnx/operators/raw_tensor.h"
 
 #include "optimize/onnx/format/model_proto.h"
 
@@ -22,6 +22,8 @@ std::optional<std::vector<std::int64_t>> RawTensor::integers() const {
       values[i] = element<std::int64_t>(i);
     } else if (type == onnx::TensorProto::INT32) {
       values[i] = element<std::int32_t>(i);
+    } else if (type == onnx::TensorProto::BOOL) {
+      values[i] = std::int64_t{bytes[i] != 0};
     } else {
       return std::nullopt;
     }
@@ -41,6 +43,10 @@ std::optional<std::int64_t> element_count(const Dims& dims) {
 std::size_t element_width(int onnx_type) {
   const auto bytes_of_two = raw_bytes(onnx_type, 2);
   return bytes_of_two ? static_cast<std::size_t>(*bytes_of_two / 2) : 0;
+}
+
+void append_integer(std::string& bytes, int onnx_type, std::int64_t value) {
+  bytes.append(reinterpret_cast<const char*>(&value), element_width(onnx_type));
 }
 
 RawTensor make_raw_tensor(int type, Dims dims, std::string bytes) {

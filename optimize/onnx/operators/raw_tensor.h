@@ -23,7 +23,7 @@ struct RawTensor {
 
   std::size_t width() const;  // bytes of an element
   std::int64_t count() const;
-  /// Decodes int64 and int32 tensors; nullopt for other types.
+  /// Decodes int64, int32 and Boolean tensors; nullopt for other types.
   std::optional<std::vector<std::int64_t>> integers() const;
 
   template <typename T>
@@ -39,6 +39,8 @@ std::optional<std::int64_t> element_count(const Dims& dims);
 /// Returns the bytes of an element; 0 for strings and for elements smaller than a byte.
 std::size_t element_width(int onnx_type);
 
+/// Appends an element of an integer type, or a Boolean.
+void append_integer(std::string& bytes, int onnx_type, std::int64_t value);
 RawTensor make_raw_tensor(int type, Dims dims, std::string bytes);
 RawTensor make_integer_tensor(Dims dims, const std::vector<std::int64_t>& values);  // of type int64
 /// `raw` is the tensor's data outside the message, if any. Returns nullopt for strings, sub-byte elements and data that

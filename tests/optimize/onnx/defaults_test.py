@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""The default of an attribute that a mapping states is that of ONNX's schemas, in each opset of the mapping, and of onnxruntime's for its
+own operators."""
+
+import re
+import sys
+import unittest
+
+from binary import ROOT
+
+try:
+    import numpy as np
+    import onnx
+    from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
+except ImportError:
+    print("SKIPPED: onnx and onnxruntime are not installed (scripts/install-debian.sh)")
+    sys.exit(77)
+
+MAPPING = re.compile(r"\s+onnx (\w+)([^{]*)\{(.*)\}")
+DEFAULT = re.compile(r"(\w+)(?: = [^,]*?)? default ([^,]+)$")
+
+
+def stated_defaults():
+    """Yields operator, domain, first opset, opset that is no longer included, attribute and value of each default."""
+    for path in sorted((ROOT / "data" / "operators").glob("*.op")):
+        for mapping in filter(None, map(MAPPING.match, path.read_text(encoding="utf-8").splitlines())):
+            name, head, attributes = mapping.groups()
+            domain = re.search(r'domain = "([^"]*)"', attributes)
+            since, until = (re.search(rf"\b{word} (\d+)", head) for word in ("since", "until"))
+            for default in filter(None, map(DEFAULT.match, re.split(r", (?![^\[(]*[\])])", attributes))):
+                value = default[2].strip('"') if default[2].startswith('"') else float(default[2])
+                yield (name, domain[1] if domain else "", int(since[1]) if since else 1, int(until[1]) if until else 10**6, default[1], value)
+
+
+SCHEMAS = {}
+for each in [*get_all_operator_schema(), *onnx.defs.get_all_schemas_with_history()]:
+    SCHEMAS.setdefault((each.domain, each.name), []).append(each)
+
+
+def schema_defaults(operator, domain, attribute):
+    """Returns the opset of each version of the operator that has the attribute, and its default."""
+    found = {}
+    for schema in SCHEMAS.get((domain, operator), []):
+        if attribute not in schema.attributes:
+            continue
+        default = schema.attributes[attribute].default_value if isinstance(schema, onnx.defs.OpSchema) else None
+        if default is None:
+            default = onnx.AttributeProto.FromString(schema.attributes[attribute]._default_value)
+        if default.type:
+            value = onnx.helper.get_attribute_value(default)
+            found[schema.since_version] = value.decode() if isinstance(value, bytes) else value
+    return found
+
+
+class Defaults(unittest.TestCase):
+    def test_defaults_are_those_of_the_schemas(self):
+        compared = 0
+        for operator, domain, since, until, attribute, value in sorted(set(stated_defaults()), key=str):
+            versions = schema_defaults(operator, domain, attribute)
+            for version, expected in versions.items():
+                following = min((other for other in versions if other > version), default=10**6)
+                if version >= until or following <= since:
+                    continue
+                compared += 1
+                same = expected == value if isinstance(value, str) else np.float32(expected) == np.float32(value)
+                self.assertTrue(same, f"{domain}.{operator} {version}: {attribute} is {expected} by default, stated as {value}")
+        self.assertGreaterEqual(compared, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
