@@ -140,7 +140,8 @@ def change_value(case, rng, row):
 def change_edge(case, rng, row):
     """Swaps two operands, reads another input, or gives another output."""
     del row
-    choice, places = rng.randrange(3), [i for i, is_data in enumerate(case.is_data) if is_data and i < len(case.inputs) and case.inputs[i] is not None]
+    choice, places = rng.randrange(3), [i for i,
+                                        is_data in enumerate(case.is_data) if is_data and i < len(case.inputs) and case.inputs[i] is not None]
     before, after = model_of(case), model_of(case)
     node = after.graph.node[0]
     if choice == 0 and len(places) > 1:
@@ -253,7 +254,8 @@ def insert_identity(case, rng):
     graph, order = after.graph, rng.sample(range(rank), rank)
     weights = {"axes": np.array([0]), "one": np.array(1, case.inputs[i].dtype), "shape": np.array(case.inputs[i].shape), "flat": np.array([-1]),
                "zeros": np.zeros(2 * rank, np.int64), "ones": np.ones(rank, np.int64)}
-    choices = [[("Identity", [], {})], [("Reshape", ["flat"], {}), ("Reshape", ["shape"], {})], [("Expand", ["shape"], {})], [("Tile", ["ones"], {})],
+    choices = [[("Identity", [], {})], [("Reshape", ["flat"], {}), ("Reshape", ["shape"], {})], [("Expand", ["shape"], {})], [("Tile", ["ones"],
+        {})],
                [("Cast", [], {"to": helper.np_dtype_to_tensor_dtype(case.inputs[i].dtype)})]]
     if case.inputs[i].dtype != np.bool_:
         choices += [[("Mul", ["one"], {})], [("Div", ["one"], {})], [("Pad", ["zeros"], {})], [("Neg", [], {})] * 2]
@@ -280,7 +282,8 @@ def compute_constant(case, rng):
         return None
     tensor = rng.choice(stored)
     values, name = numpy_helper.to_array(tensor), tensor.name
-    parts = {"Constant": ([], {"value": numpy_helper.from_array(values, "value")}), "Add": ([values - values.dtype.type(1), values.dtype.type(1)], {}),
+    parts = {"Constant": ([], {"value": numpy_helper.from_array(values, "value")}), "Add": ([values - values.dtype.type(1), values.dtype.type(1)],
+                                                                                            {}),
              "Identity": ([values], {}), "Mul": ([values, values.dtype.type(1)], {}),
              "Reshape": ([values.reshape(-1), np.array(values.shape, np.int64)], {})}
     if values.ndim and values.shape[0] > 1:
@@ -345,7 +348,8 @@ def write_as_function(case, rng):
     if known.has_function:
         function = known.function_body
     elif known.has_context_dependent_function:
-        types = [helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(each.dtype), each.shape).SerializeToString() if each is not None else b"" for each in case.inputs]
+        types = [helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(each.dtype),
+                                               each.shape).SerializeToString() if each is not None else b"" for each in case.inputs]
         function = onnx.FunctionProto()
         function.ParseFromString(known.get_context_dependent_function(node.SerializeToString(), types))
     else:
@@ -371,7 +375,8 @@ def write_as_function(case, rng):
 
 
 KNOWN = schemas()
-REWRITES = (spell_default, spell_default, turn_axis, other_opset, swap_operands, insert_identity, compute_constant, spell_optional, write_as_function)
+REWRITES = (spell_default, spell_default, turn_axis, other_opset, swap_operands, insert_identity, compute_constant, spell_optional,
+            write_as_function)
 
 
 def schemas_of(case):

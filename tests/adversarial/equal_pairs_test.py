@@ -56,7 +56,8 @@ class Campaign:
                 is_wrong = verdict not in ({"equal", "not shown", "timeout"} if is_equal else {"different", "not shown", "timeout"})
                 if is_wrong:
                     self.failures.append(number)
-                    print(f"{'equal' if is_equal else 'different'} pair {number}, called {verdict}: {pair.operator}, {pair.change}\n{text}", flush=True)
+                    print(f"{'equal' if is_equal else 'different'} pair {number}, called {verdict}: {pair.operator}, {pair.change}\n{text}",
+                          flush=True)
                 if self.keep and (is_wrong or (is_equal and verdict != "equal")):
                     name = f"{'equal' if is_equal else 'different'}-{number}"
                     onnx.save(pair.before, self.keep / f"{name}-before.onnx")
@@ -90,11 +91,13 @@ def main():
         campaign.run(equal_pairs.different_pairs(arguments.seed, arguments.different), is_equal=False)
         campaign.run(equal_pairs.equal_pairs(arguments.seed, arguments.equal), is_equal=True)
     shown = campaign.verdicts[True, "equal"] / max(1, arguments.equal)
-    counts = {("equal" if is_equal else "different"): {verdict: count for (kind, verdict), count in sorted(campaign.verdicts.items()) if kind == is_equal}
+    counts = {("equal" if is_equal else "different"): {verdict: count for (kind, verdict),
+                                                       count in sorted(campaign.verdicts.items()) if kind == is_equal}
               for is_equal in (False, True)}
     print(f"pairs of seed {arguments.seed}: {counts}; {shown:.1%} of the equal shown; {campaign.seconds:.0f} s of comparisons")
     if arguments.out:
-        changes = {f"{'equal' if is_equal else 'different'}: {change}": dict(verdicts) for (is_equal, change), verdicts in sorted(campaign.by_change.items())}
+        changes = {f"{'equal' if is_equal else 'different'}: {change}": dict(verdicts) for (is_equal, change),
+                   verdicts in sorted(campaign.by_change.items())}
         arguments.out.write_text(json.dumps({"seed": arguments.seed, "verdicts": counts, "changes": changes}, indent=1) + "\n", encoding="utf-8")
     return 1 if campaign.failures or shown < MIN_SHOWN else 0
 

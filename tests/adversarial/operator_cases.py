@@ -219,7 +219,8 @@ def cases_of(schema, row, seed=0, budget=200):
                 yield case(each, dict(base), element, scale)
     for _ in range(budget):
         choice = {name: rng.choice(candidates) if rng.random() < 0.6 else candidates[0] for name, candidates in values.items()}
-        yield case(rng.choice(data), choice, types[0] if rng.random() < 0.6 else rng.choice(types), rng.choice(["ordinary", "ordinary", "special", "small"]), rng.choice(outputs))
+        yield case(rng.choice(data), choice, types[0] if rng.random() < 0.6 else rng.choice(types), rng.choice(["ordinary", "ordinary", "special",
+            "small"]), rng.choice(outputs))
 
 
 def all_cases(seed=0, budget=200, names=None):

@@ -154,7 +154,8 @@ class Program:
         if choice == "Clip":
             if self.opset < 12 and value[2] != "f":
                 return None
-            bounds = [self.constant(each, value[2]) if self.random.random() < 0.7 else None for each in (self.random.choice([0, 1, 2]), self.random.choice([3, 5, 1]))]
+            bounds = [self.constant(each, value[2]) if self.random.random() < 0.7 else None for each in (self.random.choice([0, 1, 2]),
+                self.random.choice([3, 5, 1]))]
             return self.node("Clip", [value, *bounds], value[1], value[2])
         if choice == "CumSum":
             return self.node("CumSum", [value, self.constant(0)], value[1], value[2]) if value[1] and value[2] != "h" else None
@@ -167,7 +168,8 @@ class Program:
     def compare(self, value):
         if value[2] == "b":
             return None
-        op_type = self.random.choice(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"] if self.opset >= 16 else ["Equal", "Less", "Greater"])
+        op_type = self.random.choice(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"] if self.opset >= 16 else ["Equal", "Less",
+            "Greater"])
         other = self.like(value)
         return self.node(op_type, [value, other], max(value[1], other[1]), "b")
 
@@ -228,7 +230,8 @@ class Program:
         if choice == 2:
             return [self.node("Expand", [x, value], 0, "f")[0]]
         if choice == 3:
-            return [self.node("Slice", [x, self.constant([0]), self.node("Slice", [value, self.constant([0]), self.constant([1])], 1, "l")], 0, "f")[0]]
+            return [self.node("Slice", [x, self.constant([0]), self.node("Slice", [value, self.constant([0]), self.constant([1])], 1, "l")], 0,
+                              "f")[0]]
         return []
 
     # Models

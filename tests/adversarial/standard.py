@@ -109,7 +109,8 @@ class Open(Constants):
         own = {name: int(name.rpartition("d")[2]) for dims in self.dims for name in dims if isinstance(name, str)}
         changes = [{}, *({name: size} for name in own for size in (0, 1, 2)), dict.fromkeys(own, 0), dict.fromkeys(own, 1)]
         for sizes in ({**own, **change} for change in changes):
-            arrays = [numpy_helper.to_array(each).ravel() if all(each.dims) else np.ones(1, helper.tensor_dtype_to_np_dtype(each.data_type)) for each in self.given]
+            arrays = [numpy_helper.to_array(each).ravel() if all(each.dims) else np.ones(1,
+                                                                                         helper.tensor_dtype_to_np_dtype(each.data_type)) for each in self.given]
             yield {each.name: np.resize(array, [sizes.get(d, d) for d in dims]) for each, array, dims in zip(self.given, arrays, self.dims)}
 
     def compute(self, result):
@@ -188,7 +189,8 @@ def parts_of(model, items):
         nodes = [node for _, node in sorted(needed.items())]
         last = [helper.make_node("Identity", [name], [f"result{k}"]) for k, name in enumerate(wanted)]
         read = {name for node in [*nodes, *last] for name in node.input}
-        yield cases.make_model([*nodes, *last], item.infos(), [each.output[0] for each in last], [stored[name] for name in sorted(read & set(stored))], item.opset)
+        yield cases.make_model([*nodes, *last], item.infos(), [each.output[0] for each in last],
+                               [stored[name] for name in sorted(read & set(stored))], item.opset)
 
 
 def folded(result):

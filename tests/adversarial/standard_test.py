@@ -70,7 +70,8 @@ def published_cases():
 
 
 def compare(comparison, arguments):
-    drawn = list(operator_cases.all_cases(arguments.seed, arguments.budget, arguments.only) if arguments.budget or arguments.only else few_cases(arguments.seed))
+    drawn = list(operator_cases.all_cases(arguments.seed, arguments.budget,
+                                          arguments.only) if arguments.budget or arguments.only else few_cases(arguments.seed))
     run = [case for case in drawn if case.opset >= operator_cases.FIRST_OPSET]
     items = [standard.Constants(case, f"c{k}_") for k, case in enumerate(run)]
     items += [standard.Open(case, f"n{k}_") for k, case in enumerate(run) if case.data]
