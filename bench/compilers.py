@@ -14,7 +14,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = ROOT / "data" / "compilers"
 OPERATORS = RULES / "operators"
-VERDICT = re.compile(r"# (?P<verdict>proved|narrowed|refuted|unknown)(?: when (?P<condition>[^;]*))?(?:[:;] (?P<reason>.*))?")
+VERDICT = re.compile(r"# (?P<verdict>proved|narrowed|refuted|unknown)(?:[:;] (?P<reason>.*))?")
 
 
 def stated_verdicts(path):
@@ -50,8 +50,7 @@ def count_row(name, report, stated):
     """Returns a row of the first table."""
     counts = collections.Counter()
     for entry in report["rules"]:
-        kind = "narrowed" if entry["verdict"] == "proved" and entry["condition"] else entry["verdict"]
-        counts[kind] += 1
+        counts[entry["verdict"]] += 1
         counts["faults"] += fault_of(stated[entry["name"]]["reason"]) is not None
     return [name, len(report["rules"]), counts["proved"], counts["narrowed"], counts["refuted"], counts["unknown"],
             counts["faults"], f"{report['seconds']:.1f}"]
@@ -86,7 +85,7 @@ def main():
                     faults.append([f"{name}: `{entry['name']}`", fault[0], entry["detail"], fault[1]])
     if len(rows) > 1:
         rows.append(["all", *(sum(row[i] for row in rows) for i in range(1, 7)), f"{sum(float(row[7]) for row in rows):.1f}"])
-    print_table(["file", "rules", "proved", "under a condition", "refuted", "unknown", "faults", "s"], rows)
+    print_table(["file", "rules", "proved", "narrowed", "refuted", "unknown", "faults", "s"], rows)
     print_table(["rule", "origin", "counterexample", "condition"], faults)
     print_table(["unknown because of", "rules"], unknown.most_common())
 

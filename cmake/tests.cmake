@@ -48,6 +48,8 @@ add_test(NAME adversarial/pairs_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/pairs_test.py --count 20000 --seed 1000)
 add_test(NAME adversarial/mutants_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/mutants_test.py --count 20000 --seed 1000)
+add_test(NAME adversarial/verdicts_long CONFIGURATIONS Slow
+  COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/verdicts_test.py --count 3000 --seed 1000)
 add_test(NAME adversarial/models_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/models_test.py --count 5000 --seed 1000)
 add_test(NAME fuzz/long CONFIGURATIONS Slow
@@ -55,7 +57,7 @@ add_test(NAME fuzz/long CONFIGURATIONS Slow
 add_test(NAME cli/faults_long CONFIGURATIONS Slow COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/cli/faults.py --runs 200)
 add_test(NAME optimize/equal_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/optimize/equal_test.py --mutations 500 --seed 1000)
-set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/models_long fuzz/long cli/faults_long
+set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/verdicts_long adversarial/models_long fuzz/long cli/faults_long
   optimize/equal_long
   PROPERTIES LABELS slow TIMEOUT 10800
   ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli")

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "algebra/sizes/shape_text.h"
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/tasks/definition_proof.h"
 #include "prove/tasks/derivation_context.h"
 #include "prove/tasks/rule_record.h"
+#include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
-#include "runtime/text/join_text.h"
 #include "runtime/text/printable.h"
 
 namespace rulemill::prove {
@@ -32,14 +31,13 @@ ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover&
   const runtime::Stopwatch watch;
   const Verdict verdict = prover.prove(*imported.rule);
   result.seconds = watch.seconds();
-  result.status = status_of_statement(verdict);
+  result.status = status(verdict);
   result.detail = detail(verdict);
   if (const auto* refuted = std::get_if<Refuted>(&verdict)) result.counterexample = refuted->counterexample;
   if (const auto* typed = typed_rule(verdict)) result.rule = algebra::to_string(typed->rule, bank, symbols);
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
     result.queries = proved->queries;
-    result.condition = condition_of_statement(verdict, symbols);
-    result.detail = describe_condition(verdict, bank, symbols);
+    result.condition = algebra::to_string(proved->narrowing, symbols);
   }
   return result;
 }
@@ -152,44 +150,22 @@ class ImportedCore {
 
 }  // namespace
 
-RuleStatus status_of_statement(const Verdict& verdict) {
-  const auto* proved = std::get_if<Proved>(&verdict);
-  return proved != nullptr && !proved->narrowed.empty() ? RuleStatus::Narrowed : status(verdict);
-}
-
-std::string condition_of_statement(const Verdict& verdict, const algebra::Symbols& symbols) {
-  const auto* proved = std::get_if<Proved>(&verdict);
-  if (proved == nullptr) return {};
-  return runtime::join_text(proved->narrowed.empty() ? proved->found : proved->narrowed,
-                            [&](const auto& equation) { return algebra::to_string(equation, symbols); });
-}
-
-std::string describe_condition(const Verdict& verdict, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
-  const auto* proved = std::get_if<Proved>(&verdict);
-  if (proved == nullptr) return {};
-  const algebra::Rule& rule = proved->typed.rule;
-  const std::string fixed = runtime::join_text(proved->typed.fixed_sizes);
-  if (!proved->narrowed.empty() && !fixed.empty()) return "when " + fixed;
-  if (proved->narrowed.empty() && proved->found.empty()) return fixed;
-  std::string text;
-  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-    text += (text.empty() ? "with " : ", ") + bank.term(rule.variables[v]).name +
-            algebra::shape_text(rule.shapes[v], rule.packs, symbols);
-  }
-  if (!rule.condition.empty())
-    text += " where " +
-            runtime::join_text(rule.condition, [&](const auto& each) { return algebra::to_string(each, symbols); });
-  return text;
-}
-
 std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,
                                                 algebra::Library& library, algebra::TermBank& bank,
                                                 algebra::Symbols& symbols, const ProverOptions& options) {
   Prover prover(bank, symbols, options);
   std::vector<ImportVerdict> verdicts;
   for (const algebra::ImportedRule& rule : rules) {
-    verdicts.push_back(prove_imported_rule(rule, prover, bank, symbols));
-    prove_again(verdicts.back(), library, options);
+    ImportVerdict& verdict = verdicts.emplace_back();
+    try {
+      verdict = prove_imported_rule(rule, prover, bank, symbols);
+      prove_again(verdict, library, options);
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const std::exception& error) {  // a limit of the program, such as a number beyond 64 bits
+      verdict.status = RuleStatus::Unknown;
+      verdict.detail = error.what();
+    }
   }
   return verdicts;
 }

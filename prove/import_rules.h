@@ -19,23 +19,15 @@ struct ImportVerdict {
   RuleStatus status = RuleStatus::Unreadable;
   std::string name, place;
   std::string rule;       // typed, in text form; empty if it does not type
-  std::string detail;     // the condition found and fixed sizes; the counterexample; or the reason why there is none
-  std::string condition;  // the condition that was found or that narrows the rule, if any
+  std::string detail;     // the condition in words, the counterexample, or the reason why there is none
+  std::string condition;  // that narrows the rule
   std::optional<Counterexample> counterexample;  // of a refuted rule
   std::uint64_t queries = 0;
   double seconds = 0;
 };
 
-/// Returns the verdict's status, or narrowed: proved only where a size that the statement leaves open is a number.
-RuleStatus status_of_statement(const Verdict& verdict);
-/// Returns the condition under which the statement was proved: the one that was found, or that narrows it; or nothing.
-std::string condition_of_statement(const Verdict& verdict, const algebra::Symbols& symbols);
-/// Returns that condition for people: the dimensions that are numbers ("when dimension 2 of k is 1"), or the shapes for
-/// which the statement holds ("with x[n, g*q, h, w], k[q*q2, g, r, s]"). "" of a statement that is not proved.
-std::string describe_condition(const Verdict& verdict, const algebra::TermBank& bank, const algebra::Symbols& symbols);
-
 /// Proves or refutes rules, in order and independently of each other. A proved rule is also proved from its text form,
-/// which a database stores.
+/// which a database stores. An error in one rule makes it unknown.
 std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,
                                                 algebra::Library& library, algebra::TermBank& bank,
                                                 algebra::Symbols& symbols, const ProverOptions& options);

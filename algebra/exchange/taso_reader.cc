@@ -287,7 +287,7 @@ class RuleReader {
     try {
       const OperatorInstance& instance = library_.instantiate(name, parameters, ranks);
       std::vector<Poly> sizes;
-      for (std::uint32_t i = 0; i < instance.size_parameter_count(); ++i) sizes.emplace_back(symbols_.fresh_size("s"));
+      for (std::uint32_t i = 0; i < instance.size_parameter_count(); ++i) sizes.emplace_back(symbols_.open_size("s"));
       return bank_.apply(instance.id, arguments, sizes);
     } catch (const runtime::InputError& error) {
       throw RankMismatch{current.where + ": " + error.what()};

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "algebra/operators/enclosure.h"
 #include "algebra/operators/function.h"
 #include "algebra/operators/operator_instance.h"
 
@@ -52,13 +52,11 @@ std::optional<EvaluationPlan> compile(const OperatorInstance& instance,
                                       std::span<const std::int64_t> size_parameters,
                                       std::uint64_t max_points = 1ULL << 28);
 
-/// Evaluates the plan in double. One row-major vector per tensor; `functions` are the library's.
+/// Evaluates the plan. One row-major vector per tensor; `functions` are the library's.
 std::vector<std::vector<double>> evaluate(std::span<const Function> functions, const EvaluationPlan& plan,
                                           std::span<const std::span<const double>> inputs);
-/// The same, with `scalar` evaluating the scalar functions. A maximum of values with a NaN is NaN.
-using ScalarEvaluation = std::function<double(const Function&, std::span<const double>)>;
-std::vector<std::vector<double>> evaluate(std::span<const Function> functions, const EvaluationPlan& plan,
-                                          std::span<const std::span<const double>> inputs,
-                                          const ScalarEvaluation& scalar);
+/// The same with bounds of the real numbers. Sets `doubtful` where a function may be undefined (evaluate_strictly).
+std::vector<std::vector<Enclosure>> evaluate(std::span<const Function> functions, const EvaluationPlan& plan,
+                                             std::span<const std::span<const Enclosure>> inputs, bool& doubtful);
 
 }  // namespace rulemill::algebra

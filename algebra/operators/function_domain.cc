@@ -1,9 +1,8 @@
 #include "algebra/operators/function_domain.h"
 
-#include <limits>
+#include <algorithm>
+#include <cmath>
 #include <vector>
-
-#include "algebra/operators/function_evaluation.h"
 
 namespace rulemill::algebra {
 
@@ -83,8 +82,11 @@ FunctionRange evaluate_signs(FunctionOp op, Signs a, Signs b) {
   return {false, {}};
 }
 
-/// Whether t, which is not 0, may be 0 or have the other sign in exact arithmetic.
-bool is_near_zero(double t, double scale) { return t != 0 && std::fabs(t) <= 1e-9 * std::max(1.0, scale); }
+/// A number of more than 15 digits is within one unit in the last place of its double.
+Enclosure number_of(const Function::Instruction& instruction) {
+  if (instruction.exact) return Enclosure(*instruction.exact);
+  return {std::nextafter(instruction.number, -HUGE_VAL), std::nextafter(instruction.number, HUGE_VAL)};
+}
 
 }  // namespace
 
@@ -141,46 +143,20 @@ std::set<std::uint32_t> domain_arguments(const Function& function) {
   return result;
 }
 
-double evaluate_strictly(const Function& function, std::span<const double> arguments, bool& doubtful) {
-  constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-  double scale = 0;
-  for (const double argument : arguments) {
-    if (std::isnan(argument)) return undefined;
-    scale = std::max(scale, std::fabs(argument));
-  }
-  std::vector<double> stack;
+Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure> arguments, bool& doubtful) {
+  std::vector<Enclosure> stack;
+  if (std::ranges::any_of(arguments, &Enclosure::is_undefined)) return Enclosure::undefined();
   for (const Function::Instruction& instruction : function.program) {
-    if (instruction.op == FunctionOp::Argument || instruction.op == FunctionOp::Number) {
-      stack.push_back(instruction.op == FunctionOp::Number ? instruction.number : arguments[instruction.argument]);
-      continue;
+    if (instruction.op == FunctionOp::Argument) {
+      stack.push_back(arguments[instruction.argument]);
+    } else if (instruction.op == FunctionOp::Number) {
+      stack.push_back(number_of(instruction));
+    } else {
+      const Enclosure b = stack.back();
+      if (!is_unary(instruction.op)) stack.pop_back();
+      stack.back() = apply(instruction.op, stack.back(), b, doubtful);
+      if (stack.back().is_undefined()) return Enclosure::undefined();
     }
-    const double b = stack.back();
-    stack.pop_back();
-    const bool bounded =
-        instruction.op == FunctionOp::Div || instruction.op == FunctionOp::Log || instruction.op == FunctionOp::Sqrt;
-    if (bounded && is_near_zero(b, scale)) doubtful = true;
-    if ((instruction.op == FunctionOp::Div && b == 0) || (instruction.op == FunctionOp::Log && b <= 0) ||
-        (instruction.op == FunctionOp::Sqrt && b < 0))
-      return undefined;
-    const bool arc = instruction.op == FunctionOp::Asin || instruction.op == FunctionOp::Acos;
-    if (arc && is_near_zero(std::fabs(b) - 1, scale)) doubtful = true;
-    if (arc && std::fabs(b) > 1) return undefined;
-    double a = b;
-    if (!is_unary(instruction.op)) {
-      a = stack.back();
-      stack.pop_back();
-    }
-    // Discontinuities: rounding may select the branch.
-    if ((instruction.op == FunctionOp::Less || instruction.op == FunctionOp::Equal) && is_near_zero(a - b, scale))
-      doubtful = true;
-    if (instruction.op == FunctionOp::Gate && is_near_zero(a, scale)) doubtful = true;
-    if (instruction.op == FunctionOp::Floor && is_near_zero(b - std::nearbyint(b), scale)) doubtful = true;
-    if (instruction.op == FunctionOp::Power && is_near_zero(a, scale)) doubtful = true;
-    if (instruction.op == FunctionOp::Power && ((a < 0 && b != std::nearbyint(b)) || (a == 0 && b < 0)))
-      return undefined;
-    const double value = apply(instruction.op, a, b);
-    if (!std::isfinite(value)) doubtful = true;
-    stack.push_back(value);
   }
   return stack.back();
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 
+#include "algebra/operators/enclosure.h"
 #include "algebra/operators/function.h"
 
 namespace rulemill::algebra {
@@ -33,8 +34,8 @@ bool is_total(const Function& function);
 /// The arguments that its domain depends on. For others 0 may be taken: where f(s, t) is defined, f(0, t) is.
 std::set<std::uint32_t> domain_arguments(const Function& function);
 
-/// Returns the same value as evaluate(), or NaN if the function is undefined or an argument is NaN. Sets `doubtful` if
-/// rounding may have decided a comparison or the domain, or if the value overflows a double.
-double evaluate_strictly(const Function& function, std::span<const double> arguments, bool& doubtful);
+/// Returns bounds of the value, or undefined() if the function or an argument is undefined. Sets `doubtful`, with any()
+/// as the value, where the bounds of an operand do not decide whether it is defined.
+Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure> arguments, bool& doubtful);
 
 }  // namespace rulemill::algebra

@@ -8,8 +8,8 @@
 
 namespace rulemill::algebra {
 
-/// Tests the law at thousands of values of all magnitudes and signs, in long double. Returns the first counterexample
-/// as text, such as "f(2) = 4, f(f(2)) = 8".
+/// Tests the law at thousands of values of all magnitudes and signs, with bounds of rounding errors. Returns the first
+/// counterexample as text, such as "f(2) = 4, f(f(2)) = 8".
 std::optional<std::string> find_counterexample(const Function& function, Law law);
 
 }  // namespace rulemill::algebra

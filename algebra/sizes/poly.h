@@ -119,6 +119,9 @@ class Symbols {
   /// Creates an atom with an unused name: the prefix and a number.
   Atom fresh_size(const std::string& prefix);
   Atom fresh_index(const std::string& prefix);
+  /// Creates a size that a rule leaves to inference: '?' in its text. No text has its name.
+  Atom open_size(const std::string& prefix) { return fresh_size(prefix + "?"); }
+  bool is_open(Atom atom) const { return name(atom).find('?') != std::string::npos; }
 
   /// floor(a / b), exact for whole multiples: floor((q·b + r) / b) = q + floor(r / b). b must not be zero.
   Poly floor_div(const Poly& a, const Poly& b);

@@ -8,7 +8,7 @@
 namespace rulemill::algebra {
 Rule infer_split_positions(const Rule& rule, TermBank& bank, Symbols& symbols) {
   const auto typed = try_typing(rule, bank, symbols);
-  if (!typed) return rule;
+  if (!typed || !typed->narrowing.conditions.empty()) return rule;
   std::set<Atom> determined;
   for (const Shape& shape : typed->rule.shapes) {
     for (const Poly& dim : shape) {

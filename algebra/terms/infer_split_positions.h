@@ -7,7 +7,8 @@
 namespace rulemill::algebra {
 
 /// For each size parameter that cuts an axis and that no other size determines, adds its equality with the nearest
-/// boundary on that axis, if any, to the condition. Returns the rule unchanged if it does not type.
+/// boundary on that axis, if any, to the condition. Returns the rule unchanged if it does not type, or only
+/// under a narrowing.
 Rule infer_split_positions(const Rule& rule, TermBank& bank, Symbols& symbols);
 
 }  // namespace rulemill::algebra

@@ -316,14 +316,13 @@ class RuleParser {
       std::vector<std::optional<Poly>> entries(1);
       if (given != sizes.end()) entries = given->second;
       if (!pack && entries.size() != 1) cursor_.fail(at, "'" + key + "' is one size, found a list");
-      for (const std::optional<Poly>& entry : entries)
-        values.push_back(entry ? *entry : Poly(symbols_.fresh_size(key)));
+      for (const std::optional<Poly>& entry : entries) values.push_back(entry ? *entry : Poly(symbols_.open_size(key)));
     }
     for (const std::string& parameter : library_.parameter_names(name)) {
       const auto given = sizes.find(parameter);
       if (given == sizes.end()) continue;
       for (const std::optional<Poly>& entry : given->second)
-        values.push_back(entry ? *entry : Poly(symbols_.fresh_size(parameter)));
+        values.push_back(entry ? *entry : Poly(symbols_.open_size(parameter)));
     }
     return values;
   }
@@ -362,14 +361,14 @@ class RuleParser {
       if (is_pack)
         sizes[name] = std::move(list);
       else if (can_be_symbolic)
-        set_integers(at, name, std::move(list), true, parameters, sizes);
+        set_integers(name, std::move(list), true, parameters, sizes);
       else
         parameters[name] = std::move(numbers);
       return;
     }
     if (is_pack) cursor_.fail(at, "'" + name + "' is a list of sizes: " + name + "=[…]");
     if (library_.can_be_symbolic(op, name))
-      set_integers(at, name, {size_value()}, false, parameters, sizes);
+      set_integers(name, {size_value()}, false, parameters, sizes);
     else if (cursor_.peek().kind == Token::Kind::Number)
       parameters[name] = cursor_.expect_number("a number");
     else
@@ -377,17 +376,14 @@ class RuleParser {
   }
 
   /// Sets an integer parameter. If a size is among the values, the parameter is symbolic and the values are sizes of
-  /// the node.
-  void set_integers(const Token& at, const std::string& name, std::vector<std::optional<Poly>> values, bool is_list,
+  /// the node: numbers from 1 on if all are visibly positive, else from 0 on.
+  void set_integers(const std::string& name, std::vector<std::optional<Poly>> values, bool is_list,
                     Parameters& parameters, SizeArguments& sizes) {
     std::vector<std::int64_t> numbers;
     bool positive = true;
     for (const std::optional<Poly>& value : values) {
       if (value && value->constant()) numbers.push_back(*value->constant());
-      if (!value) continue;
-      positive = positive && symbols_.is_positive(*value);
-      if (!value->constant() && !symbols_.is_nonnegative(*value))
-        cursor_.fail(at, "'" + name + "' may be negative; write s for numbers from 1, or s - 1 for numbers from 0");
+      positive = positive && (!value || symbols_.is_positive(*value));
     }
     if (numbers.size() < values.size()) {
       const SymbolicParameter symbolic{name, 0, 0, is_list, positive ? 1 : 0};

@@ -5,6 +5,7 @@
 #include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/error.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
 
@@ -68,6 +69,10 @@ std::string to_string(const SizeCondition& condition, const Symbols& symbols) {
          symbols.to_string(condition.right);
 }
 
+std::string to_string(const std::vector<SizeCondition>& conditions, const Symbols& symbols) {
+  return runtime::join_text(conditions, [&](const SizeCondition& each) { return to_string(each, symbols); });
+}
+
 std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
   const std::vector<TermId> positives = positive_variables(rule, bank);
   std::string text = "rule " + rule.id + "(";
@@ -86,10 +91,7 @@ std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& sym
     return result;
   };
   text += "\n  " + side(rule.source) + "\n  => " + side(rule.target) + "\n";
-  for (std::size_t i = 0; i < rule.condition.size(); ++i) {
-    text += (i == 0 ? "  when " : ", ") + to_string(rule.condition[i], symbols);
-  }
-  if (!rule.condition.empty()) text += "\n";
+  if (!rule.condition.empty()) text += "  when " + to_string(rule.condition, symbols) + "\n";
   return text;
 }
 

@@ -60,6 +60,8 @@ std::string to_string(TermId term, const TermBank& bank, const Symbols& symbols)
 /// Formats a rule in the form that parse_rules reads.
 std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& symbols);
 std::string to_string(const SizeCondition& condition, const Symbols& symbols);
+/// m < n, p = q
+std::string to_string(const std::vector<SizeCondition>& conditions, const Symbols& symbols);
 
 /// The assumed laws that the rule's operators depend on (Library::assumed_laws).
 std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank);

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <tuple>
 
 #include "algebra/sizes/size_names.h"
 #include "algebra/sizes/unify.h"
+#include "algebra/terms/narrowing.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
 #include "algebra/terms/split_positions.h"
@@ -23,9 +26,9 @@ class TypeInference {
 
   std::variant<TypedRule, TypeError> run() {
     try {
-      const bool typed = type_variables() && add_conditions() && type_nodes(rule_.source) &&
-                         unifier_.simplify_residue(positive_) && record_source_types() && type_nodes(rule_.target) &&
-                         equate_outputs() && unifier_.simplify_residue(positive_) && fix_forced_sizes();
+      const bool typed = type_variables() && add_conditions() && type_source() && type_nodes(rule_.target) &&
+                         record_types() && equate_outputs() && unifier_.simplify_residue(positive_) &&
+                         fix_forced_sizes();
       if (typed) return build_typed_rule();
     } catch (const runtime::Error& error) {
       return TypeError{error.what()};
@@ -58,7 +61,11 @@ class TypeInference {
           if (!dim.atom()) positive_.push_back(dim);
         }
       } else {
-        for (std::uint32_t d = 0; d < rank; ++d) shape.push_back(Poly(symbols_.fresh_size("d")));
+        for (std::uint32_t d = 0; d < rank; ++d) {
+          const Atom size = symbols_.fresh_size("d");
+          shape.push_back(Poly(size));
+          dimension_names_.emplace(size, Poly(symbols_.size(dimension_name(variable, d))));
+        }
       }
       types_[variable] = std::move(shape);
     }
@@ -194,17 +201,32 @@ class TypeInference {
     return true;
   }
 
-  /// Records the sizes in the types of the source alone.
-  bool record_source_types() {
-    source_guarantee_count_ = guarantees_.size();
-    for (const auto& [term, shape] : types_) {
-      for (const Poly& dim : shape) {
-        for (const Atom atom : symbols_.atoms(unifier_.resolve(dim))) source_sizes_.push_back(atom);
-      }
+  bool type_source() {
+    if (!example_) {
+      named_ = sizes_in(sizes_in_text(rule_, bank_, symbols_));
+      stated_.emplace(unifier_);
     }
-    std::sort(source_sizes_.begin(), source_sizes_.end());
-    source_sizes_.erase(std::unique(source_sizes_.begin(), source_sizes_.end()), source_sizes_.end());
+    if (!type_nodes(rule_.source) || !unifier_.simplify_residue(positive_)) return false;
+    source_guarantee_count_ = guarantees_.size();
     return true;
+  }
+
+  /// Records the types of the sides, before their outputs are equated.
+  bool record_types() {
+    if (example_) return true;
+    if (!unifier_.simplify_residue(positive_) || !fix_forced_sizes()) return false;
+    typed_sides_.emplace(unifier_);
+    bounds_of_sides_ = guarantee_polys();
+    return true;
+  }
+
+  /// The sizes that stand for these now.
+  std::set<Atom> sizes_in(const std::set<Atom>& given) const {
+    std::set<Atom> sizes;
+    for (const Atom each : given) {
+      for (const Atom atom : symbols_.atoms(unifier_.resolve(Poly(each)))) sizes.insert(atom);
+    }
+    return sizes;
   }
 
   /// Polynomials that typing guarantees to be at least zero.
@@ -285,7 +307,7 @@ class TypeInference {
     for (const TermId variable : rule_.variables) typed.types[variable] = final_shape(types_.at(variable));
     collect_facts(typed);
     collect_target_conditions(typed);
-    collect_restrictions(typed);
+    if (!example_) typed.narrowing = final_narrowing();
     return typed;
   }
 
@@ -353,23 +375,26 @@ class TypeInference {
     }
   }
 
-  void collect_restrictions(TypedRule& typed) {
-    for (const Atom size : source_sizes_) {
-      const Poly now = unifier_.resolve(Poly(size));
-      if (now == Poly(size)) continue;
-      const auto name = final_names_.find(size);
-      const Poly left = name == final_names_.end() ? Poly(size) : name->second;
-      typed.restrictions.push_back({Relation::Eq, left, symbols_.substitute(now, final_names_)});
-    }
-    for (const TermId variable : rule_.variables) {
-      const Shape& before = types_.at(variable);
-      for (std::size_t d = 0; d < before.size(); ++d) {
-        const std::optional<std::int64_t> number = final_size(before[d]).constant();
-        if (before[d].constant() || !number) continue;
-        typed.fixed_sizes.push_back("dimension " + std::to_string(d) + " of " + bank_.term(variable).name + " is " +
-                                    std::to_string(*number));
-      }
-    }
+  Narrowing final_narrowing() {
+    std::set<Atom> all = named_;
+    for (const auto& [atom, name] : dimension_names_) all.insert(atom);
+    NarrowingSearch search(symbols_, positive_, unifier_);
+    search.add_equations(*stated_, named_);
+    search.add_equations(*typed_sides_, all);
+    search.add_divisibilities(*typed_sides_, all);
+    search.add_bounds(*typed_sides_, all, bounds_of_sides_, guarantee_polys());
+    Substitution names = final_names_;
+    for (const auto& [atom, name] : dimension_names_) names[atom] = name;
+    Narrowing result;
+    for (const SizeCondition& each : search.conditions())
+      result.conditions.push_back(substitute(each, names, symbols_));
+    for (const Poly& bound : result.conditions.empty() ? std::vector<Poly>{} : bounds_of_sides_)
+      result.known.push_back(at_least_zero(symbols_.substitute(bound, names)));
+    return result;
+  }
+
+  std::string dimension_name(TermId variable, std::size_t dimension) const {
+    return fmt::format("{}[{}]", bank_.term(variable).name, dimension);
   }
 
   /// Chooses readable names for undeclared sizes: that of the first slot that they fill, else their own prefix.
@@ -388,10 +413,11 @@ class TypeInference {
         namer.add(unifier_.resolve(slots_.at(id)[s]), instance.size_names[s]);
       }
     }
-    for (const Atom atom : source_sizes_) {
-      if (!unifier_.solution().contains(atom)) namer.add(Poly(atom));
-    }
     for (const Poly& equation : unifier_.residue()) namer.add(equation);
+    if (typed_sides_) {
+      for (const Poly& bound : bounds_of_sides_) namer.add(bound);
+      for (const auto& [size, value] : unifier_.solution()) namer.add(Poly(size));
+    }
     final_names_ = namer.substitution();
   }
 
@@ -406,7 +432,8 @@ class TypeInference {
   }
   void declare(const Poly& poly) {
     for (const Atom atom : symbols_.atoms(poly)) {
-      if (std::find(declared_.begin(), declared_.end(), atom) == declared_.end()) declared_.push_back(atom);
+      const bool is_new = std::find(declared_.begin(), declared_.end(), atom) == declared_.end();
+      if (is_new && !symbols_.is_open(atom)) declared_.push_back(atom);
     }
   }
   std::string place(NodeId id) const { return to_string(bank_.output(id, 0), bank_, symbols_); }
@@ -420,7 +447,7 @@ class TypeInference {
       for (std::size_t d = 0; d < shape.size(); ++d) {
         const std::optional<Atom> size = unifier_.resolve(shape[d]).atom();
         if (!size || std::ranges::find(named, *size) != named.end()) continue;
-        const Atom name = symbols_.size(fmt::format("{}[{}]", bank_.term(variable).name, d));
+        const Atom name = symbols_.size(dimension_name(variable, d));
         if (dimensions.try_emplace(*size, Poly(name)).second) named.push_back(name);
       }
     }
@@ -443,7 +470,10 @@ class TypeInference {
   std::size_t source_guarantee_count_ = 0;   // of these: of the source's
   std::vector<SizeCondition> inequalities_;  // conditions of the rule other than equations
   std::vector<Atom> declared_;
-  std::vector<Atom> source_sizes_;
+  std::optional<Unifier> stated_, typed_sides_;  // before the nodes, and before the outputs
+  std::set<Atom> named_;                         // sizes of the text
+  std::vector<Poly> bounds_of_sides_;
+  Substitution dimension_names_;  // x[1], of variables without shapes
   std::unordered_map<Atom, std::int64_t> example_values_;
   Substitution final_names_;
   std::string error_;
@@ -454,6 +484,19 @@ class TypeInference {
 std::variant<TypedRule, TypeError> infer_types(const Rule& rule, TermBank& bank, Symbols& symbols,
                                                const std::vector<std::vector<std::int64_t>>* example) {
   return TypeInference(rule, bank, symbols, example).run();
+}
+
+std::set<Atom> sizes_in_text(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
+  std::set<Atom> sizes;
+  const auto add = [&](const Poly& poly) {
+    for (const Atom atom : symbols.atoms(poly)) {
+      if (!symbols.is_open(atom)) sizes.insert(atom);
+    }
+  };
+  for (const Shape& shape : rule.shapes) std::ranges::for_each(shape, add);
+  for (const SizeCondition& c : rule.condition) add(c.right - c.left);
+  for (const NodeId id : nodes_of(rule, bank)) std::ranges::for_each(bank.node(id).sizes, add);
+  return sizes;
 }
 
 std::vector<Poly> size_slots(NodeId id, const TypedRule& rule, const TermBank& bank) {

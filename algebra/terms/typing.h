@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,15 +12,20 @@
 
 namespace rulemill::algebra {
 
+/// What typing requires of sizes that the text leaves free (narrowing.h); `shapes` and `condition` of the typed rule
+/// imply it. Sizes have their names in the text; x[1] is dimension 1 of a variable without a shape; others have the
+/// names of the typed rule's shapes.
+struct Narrowing {
+  std::vector<SizeCondition> conditions;
+  std::vector<SizeCondition> known;  // inequalities that hold where both sides have types
+};
+
 /// A rule whose every term has a type over the rule's sizes.
 struct TypedRule {
   Rule rule;  // shapes set, sizes of nodes symbolic, condition: the equations that unification could not solve
   std::unordered_map<TermId, Shape> types;  // every term of either side, every output of every node
-  std::vector<SizeCondition> facts;      // guaranteed by typing, beyond "sizes are at least 1" (at < d, k ≤ h, …)
-  std::vector<std::string> fixed_sizes;  // sizes that unification fixed to a number, in words
-  /// Equations by which the target's types restrict the source's most general types, over the source's sizes. `shapes`
-  /// and `condition` already imply them.
-  std::vector<SizeCondition> restrictions;
+  std::vector<SizeCondition> facts;  // guaranteed by typing, beyond "sizes are at least 1" (at < d, k ≤ h, …)
+  Narrowing narrowing;               // empty with an example
 };
 
 struct TypeError {
@@ -49,6 +55,9 @@ inline TypedRule require_types(const Rule& rule, TermBank& bank, Symbols& symbol
     throw runtime::InputError(place, "is ill-typed: " + error->what);
   return std::move(std::get<TypedRule>(types));
 }
+
+/// The sizes that a rule's text names.
+std::set<Atom> sizes_in_text(const Rule& rule, const TermBank& bank, const Symbols& symbols);
 
 /// The values of the size slots of a node's instance.
 std::vector<Poly> size_slots(NodeId id, const TypedRule& rule, const TermBank& bank);

@@ -1,50 +1,34 @@
 // `rulemill operators check`: checks definitions, their properties and their ONNX mappings.
-#include "algebra/terms/rule_text.h"
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "algebra/terms/rule_text.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
 #include "cli/operators/operator_commands.h"
+#include "cli/rules/verdict_report.h"
 #include "cli/text_table.h"
 #include "optimize/onnx/mapping_check.h"
-#include "prove/import_rules.h"
-#include "prove/prover/prover.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
 namespace {
 
-/// Proves or refutes every property of the file. Returns the number of those not proved. Throws InputError if one is
-/// ill-typed.
-std::size_t check_properties(Context& context, const std::string& file, algebra::Library& library) {
+/// Proves or refutes every property of the files.
+void check_properties(Context& context, const std::vector<std::string>& files, algebra::Library& library) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  prove::Prover prover(bank, symbols);
-  std::size_t not_proved = 0;
-  std::string ill_typed;
-  std::vector<prove::NamedCounterexample> counterexamples;
-  TextTable table({"property", "verdict", "condition, counterexample or reason"});
-  for (const algebra::Rule& rule : algebra::parse_rules(runtime::read_file(file), file, library, bank, symbols)) {
-    const prove::Verdict verdict = prover.prove(rule);
-    const prove::RuleStatus status = prove::status_of_statement(verdict);
-    std::string detail = prove::detail(verdict);
-    if (const std::string condition = prove::describe_condition(verdict, bank, symbols); !condition.empty())
-      detail = condition;
-    not_proved += status == prove::RuleStatus::Proved ? 0 : 1;
-    if (status == prove::RuleStatus::IllTyped && ill_typed.empty())
-      ill_typed = "property " + rule.id + " is ill-typed: " + detail;
-    table.add({rule.id, prove::name(status), detail});
-    context.report["properties"].push_back({{"name", rule.id}, {"verdict", prove::name(status)}, {"detail", detail}});
-    if (const auto* refuted = std::get_if<prove::Refuted>(&verdict)) {
-      context.report["properties"].back()["counterexample"] = prove::to_json(refuted->counterexample);
-      counterexamples.push_back({rule.id, refuted->counterexample});
-    }
-  }
-  context.print(table.text(context.uses_colours()) + prove::numpy_text(counterexamples));
-  if (!ill_typed.empty()) throw runtime::InputError(file, ill_typed);
-  return not_proved;
+  std::vector<algebra::ImportedRule> properties;
+  for (const std::string& file : files)
+    std::ranges::move(algebra::parse_imported_rules(runtime::read_file(file), file, library, bank, symbols),
+                      std::back_inserter(properties));
+  const auto verdicts = prove::prove_imported_rules(properties, library, bank, symbols, {});
+  report_verdicts(context, "properties", verdicts);
+  require_proved("operators check", "properties", verdicts);
 }
 
 /// Compares every ONNX mapping with onnxruntime. Returns the number of those that differ.
@@ -116,12 +100,10 @@ void check(Context& context, const OperatorCheckOptions& given) {
       context.report["assumed_laws"].push_back(law);
     }
   }
-  std::size_t failures = 0;
   runtime::on_first_rank(context.world, [&] {
-    for (const std::string& file : properties) failures += check_properties(context, file, library);
-    if (failures > 0) throw runtime::Error("operators check", std::to_string(failures) + " properties are not proved");
-    if (given.onnx) failures = check_onnx(context, library, given.trials, 1);
-    if (failures > 0) throw runtime::Error("operators check --onnx", std::to_string(failures) + " mappings differ");
+    if (!properties.empty()) check_properties(context, properties, library);
+    const std::size_t differing = given.onnx ? check_onnx(context, library, given.trials, 1) : 0;
+    if (differing > 0) throw runtime::Error("operators check --onnx", std::to_string(differing) + " mappings differ");
   });
 }
 

@@ -62,11 +62,15 @@ class Premises {
     auto types = algebra::infer_types(*goal.rule, bank_, symbols_);
     if (const auto* error = std::get_if<algebra::TypeError>(&types)) return {"ill-typed", error->what, true};
     const auto& typed = std::get<algebra::TypedRule>(types);
-    if (const Rule* same = find_equal(typed.rule)) return {"derived", "equals " + same->id};
+    prove::Prover prover(bank_, symbols_);
+    const std::vector<algebra::SizeCondition> narrowing = prover.narrowing(typed, {});
+    const Rule* same = find_equal(typed.rule);
+    if (same != nullptr && narrowing.empty()) return {"derived", "equals " + same->id};
     const egraph::Derivation derivation = deriver_.derive_with_extended_limits(typed);
     if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
-      const prove::ProofResult domains = prove::Prover(bank_, symbols_).prove_same_domain(typed);
+      const prove::ProofResult domains = prover.prove_same_domain(typed);
       if (!domains.proved) return {"not derived", "the values are equal, but " + domains.reason};
+      if (!narrowing.empty()) return {"narrowed", "when " + algebra::to_string(narrowing, symbols_)};
       const std::size_t count = derived->instances.size();
       return {"derived", fmt::format("{} rule instance{}", count, count == 1 ? "" : "s")};
     }

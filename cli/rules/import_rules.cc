@@ -6,10 +6,9 @@
 
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
-#include "cli/text_table.h"
+#include "cli/rules/verdict_report.h"
 #include "optimize/equal/model_rule.h"
 #include "prove/import_rules.h"
-#include "prove/refuter/counterexample.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -48,72 +47,6 @@ std::vector<algebra::ImportedRule> read_all(const ImportOptions& options, algebr
   return all;
 }
 
-std::string tier_of(const std::vector<ImportPlacement>& places, const std::string& name) {
-  const auto found = std::ranges::find(places, name, &ImportPlacement::name);
-  if (found == places.end()) return "";
-  constexpr const char* words[] = {"core", "derived", "subsumed", "dropped"};
-  return words[static_cast<std::size_t>(found->kind)];
-}
-
-void report(Context& context, const std::vector<ImportVerdict>& verdicts, const std::vector<ImportPlacement>& places) {
-  TextTable table({"rule", "verdict", "tier", "condition, counterexample or reason"});
-  std::vector<prove::NamedCounterexample> counterexamples;
-  double seconds = 0;
-  context.report["rules"] = runtime::Json::array();
-  for (const ImportVerdict& verdict : verdicts) {
-    const std::string tier = tier_of(places, verdict.name);
-    table.add({verdict.name, prove::name(verdict.status), tier, verdict.detail});
-    context.report["rules"].push_back({{"name", verdict.name},
-                                       {"place", verdict.place},
-                                       {"verdict", prove::name(verdict.status)},
-                                       {"tier", tier},
-                                       {"rule", verdict.rule},
-                                       {"condition", verdict.condition},
-                                       {"detail", verdict.detail},
-                                       {"queries", verdict.queries}});
-    if (verdict.counterexample) {
-      context.report["rules"].back()["counterexample"] = prove::to_json(*verdict.counterexample);
-      counterexamples.push_back({verdict.name, *verdict.counterexample});
-    }
-    seconds += verdict.seconds;
-  }
-  context.print(table.text(context.uses_colours()) + prove::numpy_text(counterexamples) + "\n");
-  std::string counts;
-  for (const auto kind : {prove::RuleStatus::Proved, prove::RuleStatus::Narrowed, prove::RuleStatus::Refuted,
-                          prove::RuleStatus::Unknown, prove::RuleStatus::IllTyped, prove::RuleStatus::Unreadable}) {
-    const auto count = std::ranges::count(verdicts, kind, &ImportVerdict::status);
-    context.report["counts"][prove::name(kind)] = count;
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, prove::name(kind));
-  }
-  const auto conditional = std::ranges::count_if(verdicts, [](const auto& verdict) {
-    return verdict.status == prove::RuleStatus::Proved && !verdict.condition.empty();
-  });
-  context.report["counts"]["conditional"] = conditional;
-  context.report["seconds"] = seconds;
-  context.print(fmt::format("{} rules: {}; {} of the proved ones hold under a condition that was found; {:.2f} s\n",
-                            verdicts.size(), counts, conditional, seconds));
-}
-
-/// Throws InputError if a rule is unreadable or ill-typed, and Error if one is neither proved nor kept. Called last, so
-/// that the other rules are written.
-void throw_if_not_proved(const std::vector<ImportVerdict>& verdicts, bool keep_narrowed) {
-  const auto is_malformed = [](const ImportVerdict& verdict) {
-    return verdict.status == prove::RuleStatus::IllTyped || verdict.status == prove::RuleStatus::Unreadable;
-  };
-  if (const auto first = std::ranges::find_if(verdicts, is_malformed); first != verdicts.end()) {
-    const auto others = std::ranges::count_if(verdicts, is_malformed) - 1;
-    throw runtime::InputError(first->place,
-                              fmt::format("rule {} is {}: {}{}", first->name, prove::name(first->status), first->detail,
-                                          others > 0 ? fmt::format("; and {} more", others) : ""));
-  }
-  const auto not_proved = std::ranges::count_if(verdicts, [&](const ImportVerdict& verdict) {
-    const bool kept = keep_narrowed && verdict.status == prove::RuleStatus::Narrowed;
-    return verdict.status != prove::RuleStatus::Proved && !kept;
-  });
-  if (not_proved > 0)
-    throw runtime::Error("rules import", fmt::format("{} of {} rules are not proved", not_proved, verdicts.size()));
-}
-
 void import(Context& context, const ImportOptions& options) {
   algebra::Library library = load_library(context.options);
   algebra::TermBank bank(library);
@@ -130,7 +63,7 @@ void import(Context& context, const ImportOptions& options) {
   database.provenance.seeds = {prover.seed};
   database.provenance.build = RULEMILL_VERSION;
   database.provenance.solver = prove::Solver::version();
-  report(context, verdicts, places);
+  report_verdicts(context, "rules", verdicts, places);
   const std::filesystem::path out = database_file(context.options.out);
   require_writable(out);
   algebra::save(database, bank, symbols, out);
@@ -142,7 +75,7 @@ void import(Context& context, const ImportOptions& options) {
     if (place.kind == ImportPlacement::Kind::Dropped)
       context.print("dropped " + place.name + ": its derivation has no checkable proof: " + place.reason + "\n");
   }
-  throw_if_not_proved(verdicts, options.keep_narrowed);
+  require_proved("rules import", "rules", verdicts, options.keep_narrowed);
 }
 
 }  // namespace
@@ -163,7 +96,7 @@ void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
               PathKind::NewDatabase)
       ->required();
   importing->add_flag("--keep-narrowed", given->keep_narrowed,
-                      "write narrowed rules, too: those that hold only where a size that they leave open is a number");
+                      "write narrowed rules, too: those proved under a condition that their text does not state");
   add_taso_table_option(*importing, options, given->taso_table);
   add_definitions_option(*importing, options);
   add_common_options(*importing, options);

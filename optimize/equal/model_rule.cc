@@ -117,7 +117,7 @@ class RuleBuilder {
   /// Sizes that are numbers above 1 are left to the typing, as `?` in the text form.
   std::vector<algebra::Poly> general(std::vector<algebra::Poly> sizes) {
     for (algebra::Poly& size : sizes) {
-      if (size.constant().value_or(0) > 1) size = algebra::Poly(bank_.symbols().fresh_size("size"));
+      if (size.constant().value_or(0) > 1) size = algebra::Poly(bank_.symbols().open_size("size"));
     }
     return sizes;
   }

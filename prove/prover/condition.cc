@@ -1,10 +1,10 @@
 #include "prove/prover/condition.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "algebra/terms/match_sizes.h"
+#include "algebra/terms/size_condition.h"
 
 namespace rulemill::prove {
 
@@ -13,12 +13,12 @@ using algebra::Poly;
 using algebra::Relation;
 using algebra::Shape;
 using algebra::SizeCondition;
+using algebra::Substitution;
 using algebra::Symbols;
+using algebra::Truth;
 using algebra::TypedRule;
 
 namespace {
-
-using Values = std::map<Atom, std::int64_t>;
 
 /// The sizes in the variables' shapes and in the condition, in order of occurrence: those that are a whole dimension
 /// somewhere, and those that are only factors of dimensions.
@@ -61,34 +61,17 @@ bool has_same_role(const TypedRule& rule, Atom a, Atom b) {
 }
 
 /// Returns the rule's sizes in the example, as far as its shapes determine them.
-Values values_on(const TypedRule& rule, Symbols& symbols, const std::vector<std::vector<std::int64_t>>& example) {
+Substitution values_on(const TypedRule& rule, Symbols& symbols, const std::vector<std::vector<std::int64_t>>& example) {
   std::vector<std::pair<Poly, Poly>> pairs;
   for (std::size_t v = 0; v < rule.rule.shapes.size(); ++v) {
-    for (std::size_t d = 0; d < rule.rule.shapes[v].size(); ++d) {
+    for (std::size_t d = 0; d < rule.rule.shapes[v].size(); ++d)
       pairs.emplace_back(rule.rule.shapes[v][d], Poly(example[v][d]));
-    }
   }
-  Values values;
-  const std::optional<algebra::Substitution> sizes = algebra::match_sizes(pairs, symbols, rule.rule.condition);
-  if (!sizes) return values;
-  for (const auto& [atom, value] : *sizes) {
-    if (const std::optional<std::int64_t> number = value.constant()) values[atom] = *number;
-  }
-  return values;
+  return algebra::match_sizes(pairs, symbols, rule.rule.condition).value_or(Substitution());
 }
 
-/// Returns whether the equation, with a size or the number 1 on each side, holds at these values; none if a value is
-/// missing.
-std::optional<bool> holds_at(const SizeCondition& equation, const Values& values) {
-  const auto value = [&](const Poly& side) -> std::optional<std::int64_t> {
-    if (const std::optional<std::int64_t> number = side.constant()) return number;
-    const auto found = values.find(*side.atom());
-    return found == values.end() ? std::nullopt : std::optional(found->second);
-  };
-  const std::optional<std::int64_t> left = value(equation.left);
-  const std::optional<std::int64_t> right = value(equation.right);
-  if (!left || !right) return std::nullopt;
-  return *left == *right;
+Truth holds_at(const SizeCondition& equation, const Substitution& values, Symbols& symbols) {
+  return algebra::holds(algebra::substitute(equation, values, symbols), symbols);
 }
 
 }  // namespace
@@ -114,12 +97,20 @@ std::vector<SizeCondition> equations_between_sizes(const TypedRule& rule, Symbol
   if (!example) return equations;
   add_pairs(sizes.dimensions, [&](Atom a, Atom b) { return !same_role(a, b); });
   for (const Atom size : sizes.dimensions) add(Poly(size), 1);
-  const Values values = values_on(rule, symbols, *example);
-  std::erase_if(equations, [&](const SizeCondition& equation) { return holds_at(equation, values) == false; });
+  const Substitution values = values_on(rule, symbols, *example);
+  std::erase_if(equations, [&](const auto& equation) { return holds_at(equation, values, symbols) == Truth::No; });
   return equations;
 }
 
 namespace {
+
+/// The number of dimensions that are numbers.
+std::ptrdiff_t count_numbers(const std::vector<Shape>& shapes) {
+  std::ptrdiff_t count = 0;
+  for (const Shape& shape : shapes)
+    count += std::ranges::count_if(shape, [](const Poly& dim) { return dim.constant().has_value(); });
+  return count;
+}
 
 class ConditionSearch {
  public:
@@ -136,13 +127,16 @@ class ConditionSearch {
     std::uint32_t tested = 0;
     std::uint32_t attempted = 0;
     std::optional<ConditionalRule> fixing;  // proved, but typing fixes a size to a number
-    for (std::size_t s = 0; s < sets_.size(); ++s) {
-      const std::vector<std::size_t> set = sets_[s];
+    for (const Equations& set : sets_) {
       budget_.spend(20 * (1 + counterexamples_.size()));
       if (fixing && set.size() > fixing->equations.size()) break;
-      if (refuted(set)) continue;
+      if (std::ranges::any_of(counterexamples_, [&](const Substitution& each) { return refuted_by(each, set); }))
+        continue;
       if (tested++ == limits_.sets) break;
-      std::optional<TypedRule> typed = retyped(set);
+      budget_.spend(20'000);
+      algebra::Rule conditioned = rule_.rule;
+      conditioned.condition.insert(conditioned.condition.end(), set.begin(), set.end());
+      std::optional<TypedRule> typed = algebra::try_typing(conditioned, bank_, symbols_);
       if (!typed) continue;
       const Refutation refutation = refute(*typed, bank_, symbols_, seed_, refute_, &budget_);
       if (refutation.counterexample) {
@@ -152,26 +146,28 @@ class ConditionSearch {
       if (refutation.compared == 0) continue;
       if (attempted++ == limits_.proofs) break;
       if (!is_provable(*typed)) continue;
-      const bool fixes_size = typed->fixed_sizes.size() > rule_.fixed_sizes.size();
-      if (!fixes_size) return ConditionalRule{std::move(*typed), equations_of(set)};
-      if (!fixing) fixing = ConditionalRule{std::move(*typed), equations_of(set)};
+      const bool fixes_size = count_numbers(typed->rule.shapes) > count_numbers(rule_.rule.shapes);
+      if (!fixes_size) return ConditionalRule{std::move(*typed), set};
+      if (!fixing) fixing = ConditionalRule{std::move(*typed), set};
     }
     return fixing;
   }
 
  private:
+  using Equations = std::vector<SizeCondition>;
+
   /// Lists sets of one equation, then of two, and so on, each in lexicographic order.
   void collect_sets() {
-    std::vector<std::vector<std::size_t>> last = {{}};
+    std::vector<std::pair<Equations, std::size_t>> last = {{{}, 0}};  // with the first equation that can follow
     for (std::uint32_t n = 0; n < limits_.equations; ++n) {
-      std::vector<std::vector<std::size_t>> longer;
-      for (const std::vector<std::size_t>& set : last) {
-        for (std::size_t e = set.empty() ? 0 : set.back() + 1; e < equations_.size(); ++e) {
-          longer.push_back(set);
-          longer.back().push_back(e);
+      std::vector<std::pair<Equations, std::size_t>> longer;
+      for (const auto& [set, next] : last) {
+        for (std::size_t e = next; e < equations_.size(); ++e) {
+          longer.emplace_back(set, e + 1);
+          longer.back().first.push_back(equations_[e]);
+          sets_.push_back(longer.back().first);
         }
       }
-      sets_.insert(sets_.end(), longer.begin(), longer.end());
       last = std::move(longer);
     }
   }
@@ -186,44 +182,22 @@ class ConditionSearch {
   }
 
   /// Stores the counterexample's sizes, and those that the equations of `set` removed.
-  void add_counterexample(const Counterexample& counterexample, const std::vector<std::size_t>& set) {
-    Values values;
+  void add_counterexample(const Counterexample& counterexample, const Equations& set) {
+    Substitution& values = counterexamples_.emplace_back();
     for (const auto& [name, value] : counterexample.sizes) values[symbols_.size(name)] = value;
     for (std::size_t pass = 0; pass < set.size(); ++pass) {
-      for (const std::size_t e : set) {
-        for (const auto& [to, from] :
-             {std::pair(equations_[e].left, equations_[e].right), std::pair(equations_[e].right, equations_[e].left)}) {
-          if (!to.atom() || values.contains(*to.atom())) continue;
-          if (from.constant())
-            values[*to.atom()] = *from.constant();
-          else if (values.contains(*from.atom()))
-            values[*to.atom()] = values.at(*from.atom());
+      for (const SizeCondition& equation : set) {
+        for (const auto& [to, from] : {std::pair(equation.left, equation.right), {equation.right, equation.left}}) {
+          const Poly value = symbols_.substitute(from, values);
+          if (to.atom() && value.constant()) values.try_emplace(*to.atom(), value);
         }
       }
     }
-    counterexamples_.push_back(std::move(values));
   }
 
-  bool refuted_by(const Values& counterexample, const std::vector<std::size_t>& set) const {
-    return std::all_of(set.begin(), set.end(),
-                       [&](std::size_t e) { return holds_at(equations_[e], counterexample) == true; });
-  }
-  bool refuted(const std::vector<std::size_t>& set) const {
-    return std::any_of(counterexamples_.begin(), counterexamples_.end(),
-                       [&](const Values& counterexample) { return refuted_by(counterexample, set); });
-  }
-
-  std::vector<SizeCondition> equations_of(const std::vector<std::size_t>& set) const {
-    std::vector<SizeCondition> equations;
-    for (const std::size_t e : set) equations.push_back(equations_[e]);
-    return equations;
-  }
-
-  std::optional<TypedRule> retyped(const std::vector<std::size_t>& set) {
-    budget_.spend(20'000);
-    algebra::Rule rule = rule_.rule;
-    for (const std::size_t e : set) rule.condition.push_back(equations_[e]);
-    return algebra::try_typing(rule, bank_, symbols_);
+  bool refuted_by(const Substitution& counterexample, const Equations& set) const {
+    return std::ranges::all_of(
+        set, [&](const auto& equation) { return holds_at(equation, counterexample, symbols_) == Truth::Yes; });
   }
 
   const TypedRule& rule_;
@@ -234,8 +208,8 @@ class ConditionSearch {
   const ConditionLimits& limits_;
   Budget& budget_;
   std::vector<SizeCondition> equations_;
-  std::vector<std::vector<std::size_t>> sets_;  // of positions in equations_
-  std::vector<Values> counterexamples_;
+  std::vector<Equations> sets_;
+  std::vector<Substitution> counterexamples_;
 };
 
 }  // namespace

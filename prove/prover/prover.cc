@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "algebra/sizes/shape_text.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/size_condition.h"
 #include "prove/elaboration/elaborate.h"
 #include "prove/elaboration/prove_zero.h"
 #include "prove/normal_form/definedness.h"
@@ -30,17 +33,21 @@ const SolverStatistics& Prover::solver_statistics() const { return solver_->stat
 
 namespace {
 
-/// Returns the facts of the types and the condition as guards. Inequations (≠) are left out, which is sound.
+/// Appends conditions as guards. Inequations (≠) are left out, which is sound for facts.
+void append(Guards& facts, std::span<const SizeCondition> conditions, Fault fault) {
+  for (const SizeCondition& c : conditions) {
+    if (c.relation == Relation::Ne) continue;
+    const Poly difference = c.right - c.left;
+    const bool strict = c.relation == Relation::Lt || (c.relation == Relation::Le && fault == Fault::FactsMadeStrict);
+    facts.push_back({c.relation == Relation::Eq, strict ? difference - 1 : difference});
+  }
+}
+
+/// Returns the facts of the types and the condition.
 Guards facts_of(const algebra::TypedRule& typed, Fault fault) {
   Guards facts;
-  for (const auto* conditions : {&typed.rule.condition, &typed.facts}) {
-    for (const SizeCondition& c : *conditions) {
-      if (c.relation == Relation::Ne) continue;
-      const Poly difference = c.right - c.left;
-      const bool strict = c.relation == Relation::Lt || (c.relation == Relation::Le && fault == Fault::FactsMadeStrict);
-      facts.push_back({c.relation == Relation::Eq, strict ? difference - 1 : difference});
-    }
-  }
+  append(facts, typed.rule.condition, fault);
+  append(facts, typed.facts, fault);
   return facts;
 }
 
@@ -128,7 +135,7 @@ void Prover::compare_domains(const algebra::TypedRule& typed, ProofResult& resul
 
 Proved Prover::proved(algebra::TypedRule typed) const {
   if (solver_->has_fault(Fault::ConditionDropped)) typed.rule.condition.clear();
-  return {std::move(typed), {}, {}, 0, 0};
+  return {std::move(typed), {}, {}, {}, 0, 0};
 }
 
 Verdict Prover::decide(const algebra::TypedRule& typed) {
@@ -195,28 +202,60 @@ std::optional<Proved> Prover::prove_under_condition(const algebra::TypedRule& ty
   return result;
 }
 
-namespace {
-
-/// Returns whether the target's types fix a dimension to a number that the source's types leave open.
-bool target_fixes_dimension(algebra::Rule rule, const algebra::TypedRule& typed, algebra::TermBank& bank,
-                            algebra::Symbols& symbols) {
-  rule.target = rule.source;
-  const auto source = algebra::try_typing(rule, bank, symbols);
-  return source && typed.fixed_sizes.size() > source->fixed_sizes.size();
+/// Whether the condition holds for all sizes that satisfy the others.
+bool Prover::is_implied(const SizeCondition& condition, std::span<const SizeCondition> known) {
+  if (algebra::holds(condition, symbols_) == algebra::Truth::Yes) return true;
+  Guards facts, goal;
+  append(facts, known, Fault::None);
+  append(goal, {&condition, 1}, Fault::None);
+  try {
+    solver_->start(std::move(facts));
+    return !goal.empty() && solver_->is_implied({}, goal[0], "narrowing");
+  } catch (const LimitReached&) {
+    return false;
+  }
 }
 
-/// Returns the equations that fix a dimension to a number: those of the target's types, and those of the condition
-/// found.
-std::vector<SizeCondition> narrowing_equations(const algebra::Rule& rule, const algebra::TypedRule& typed,
-                                               const Proved& proved, algebra::TermBank& bank,
-                                               algebra::Symbols& symbols) {
-  std::vector<SizeCondition> equations;
-  std::ranges::copy_if(typed.restrictions, std::back_inserter(equations),
-                       [](const SizeCondition& equation) { return equation.right.constant().has_value(); });
-  if (!equations.empty() && !target_fixes_dimension(rule, typed, bank, symbols)) equations.clear();
-  if (!proved.found.empty() && !proved.typed.fixed_sizes.empty())
-    equations.insert(equations.end(), proved.found.begin(), proved.found.end());
-  return equations;
+std::vector<SizeCondition> Prover::narrowing(const algebra::TypedRule& typed, const std::vector<SizeCondition>& found) {
+  algebra::Substitution values;
+  for (const SizeCondition& equation : found) {
+    if (const auto size = equation.left.atom()) values[*size] = equation.right;
+  }
+  std::vector<SizeCondition> result;
+  std::ranges::copy_if(typed.narrowing.conditions, std::back_inserter(result), [&](const SizeCondition& each) {
+    return !is_implied(algebra::substitute(each, values, symbols_), typed.narrowing.known);
+  });
+  result.insert(result.end(), found.begin(), found.end());
+  return result;
+}
+
+namespace {
+
+/// Returns Proved::condition.
+std::string describe_condition(const algebra::Rule& text, const Proved& proved, const algebra::TermBank& bank,
+                               const algebra::Symbols& symbols) {
+  const algebra::Rule& rule = proved.typed.rule;
+  if (proved.narrowing.empty()) {
+    std::vector<SizeCondition> added;
+    std::ranges::copy_if(rule.condition, std::back_inserter(added), [&](const SizeCondition& each) {
+      const bool is_stated = std::ranges::find(text.condition, each) != text.condition.end();
+      return each.relation != Relation::Eq && !is_stated;  // an equation that narrows nothing is implied
+    });
+    return added.empty() ? "" : "where " + algebra::to_string(added, symbols);
+  }
+  const std::set<algebra::Atom> stated = algebra::sizes_in_text(text, bank, symbols);
+  const bool is_readable = std::ranges::all_of(proved.narrowing, [&](const SizeCondition& each) {
+    return std::ranges::all_of(symbols.atoms(each.right - each.left), [&](algebra::Atom atom) {
+      return stated.contains(atom) || symbols.name(atom).ends_with(']');  // x[1]
+    });
+  });
+  if (is_readable) return "when " + algebra::to_string(proved.narrowing, symbols);
+  std::string shapes;
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+    shapes += (v == 0 ? "with " : ", ") + bank.term(rule.variables[v]).name +
+              algebra::shape_text(rule.shapes[v], rule.packs, symbols);
+  }
+  return shapes + (rule.condition.empty() ? "" : " where " + algebra::to_string(rule.condition, symbols));
 }
 
 }  // namespace
@@ -245,7 +284,10 @@ Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<s
     set_reason(error.what());
   }
   if (auto* result = std::get_if<Proved>(&verdict)) {
-    if (!example) result->narrowed = narrowing_equations(rule, typed, *result, bank_, symbols_);
+    if (!example) {
+      result->narrowing = narrowing(typed, result->found);
+      result->condition = describe_condition(rule, *result, bank_, symbols_);
+    }
     result->queries = solver_->statistics().queries - queries;
     result->seconds = watch.seconds();
   }

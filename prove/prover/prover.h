@@ -37,8 +37,8 @@ class Prover {
   Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options = {});
   ~Prover();
 
-  /// Returns the verdict on a rule, typed or not. A rule that holds only under a condition is proved with the condition
-  /// found. With an example (a candidate's concrete shapes), numbers among its sizes are examples of sizes, and only
+  /// Returns the verdict on a rule, typed or not. A rule that holds only under a condition is narrowed to it. With an
+  /// example (a candidate's concrete shapes), numbers among its sizes are examples of sizes, and only
   /// equations that the example satisfies are considered as conditions.
   Verdict prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example = nullptr);
 
@@ -46,6 +46,10 @@ class Prover {
   ProofResult prove_equal(const algebra::TypedRule& rule);
   /// Proves that the sides are undefined at the same points. Derivations compare values only and do not show this.
   ProofResult prove_same_domain(const algebra::TypedRule& rule);
+  /// Returns what the text of a proved rule does not state: the equations found, and what the types require, as far as
+  /// it follows neither from these equations nor from the types of both sides.
+  std::vector<algebra::SizeCondition> narrowing(const algebra::TypedRule& typed,
+                                                const std::vector<algebra::SizeCondition>& found);
   /// Returns the work that the last verdict or proof took.
   std::uint64_t steps() const { return solver_->budget().spent(); }
 
@@ -63,6 +67,7 @@ class Prover {
   std::optional<Proved> prove_under_condition(const algebra::TypedRule& typed,
                                               const std::vector<std::vector<std::int64_t>>* example);
   Proved proved(algebra::TypedRule typed) const;
+  bool is_implied(const algebra::SizeCondition& condition, std::span<const algebra::SizeCondition> known);
 
   algebra::TermBank& bank_;
   algebra::Symbols& symbols_;

@@ -18,12 +18,14 @@ const char* name(RuleStatus status) {
 }
 
 RuleStatus status(const Verdict& verdict) {
-  if (std::holds_alternative<Proved>(verdict)) return RuleStatus::Proved;
+  if (const auto* proved = std::get_if<Proved>(&verdict))
+    return proved->narrowing.empty() ? RuleStatus::Proved : RuleStatus::Narrowed;
   if (std::holds_alternative<Refuted>(verdict)) return RuleStatus::Refuted;
   return std::holds_alternative<IllTyped>(verdict) ? RuleStatus::IllTyped : RuleStatus::Unknown;
 }
 
 std::string detail(const Verdict& verdict) {
+  if (const auto* proved = std::get_if<Proved>(&verdict)) return proved->condition;
   if (const auto* refuted = std::get_if<Refuted>(&verdict)) return to_string(refuted->counterexample);
   if (const auto* unknown = std::get_if<Unknown>(&verdict))
     return runtime::make_printable(unknown->reason, max_reason_length);

@@ -21,9 +21,14 @@ std::string to_string(const Counterexample& counterexample) {
   for (const auto& [variable, shape] : counterexample.shapes) {
     shapes += (shapes.empty() ? "" : ", ") + variable + list(shape);
   }
-  const auto value = [](double number) { return std::isnan(number) ? "undefined" : fmt::format("{:g}", number); };
+  const double source = counterexample.source, target = counterexample.target;
+  const auto text_of = [](double number, int digits) {
+    return std::isnan(number) ? "undefined" : fmt::format("{:.{}g}", number, digits);
+  };
+  int digits = 6;
+  while (digits < 17 && text_of(source, digits) == text_of(target, digits)) ++digits;
   return fmt::format("at {} output {} element {}: the source is {}, the target {}", shapes, counterexample.output,
-                     list(counterexample.position), value(counterexample.source), value(counterexample.target));
+                     list(counterexample.position), text_of(source, digits), text_of(target, digits));
 }
 
 std::string numpy_text(const Counterexample& counterexample) {

@@ -18,6 +18,7 @@
 namespace rulemill::prove {
 
 using algebra::Atom;
+using algebra::Enclosure;
 using algebra::NodeId;
 using algebra::Poly;
 using algebra::ScalarKind;
@@ -100,8 +101,8 @@ class Refuter {
     return result;
   }
 
-  /// Compares at numbers around which functions change, where all sizes are 1: there, most arithmetic is exact. At
-  /// larger sizes, rounding of a mean decides whether a variance is 0, and would refute true rules.
+  /// Compares at numbers around which functions change, where all sizes are 1: there, most arithmetic is exact, and
+  /// comparisons are decided.
   void compare_special_values(Refutation& result) {
     constexpr std::array values = {0.0, 0.5, -0.5, 1.0, -1.0};
     constexpr std::array large_values = {1024.0, -1024.0, 0.5};
@@ -117,9 +118,7 @@ class Refuter {
     };
     combine(values);
     if (limits_.all_special_values && partial_) compare_all_combinations(values, result);
-    has_large_values_ = true;
     combine(large_values);
-    has_large_values_ = false;
   }
 
   /// Compares at all combinations of the numbers, one for each variable, if there are few variables: a side may be
@@ -181,7 +180,7 @@ class Refuter {
   std::optional<bool> compare(const Elements& elements) {
     values_.clear();
     shapes_.clear();
-    near_boundary_ = false;
+    possibly_undefined_ = false;
     std::uint64_t total = 0;
     for (std::size_t v = 0; v < rule_.rule.variables.size(); ++v) {
       IntShape shape;
@@ -192,7 +191,7 @@ class Refuter {
       const auto count = static_cast<std::uint64_t>(algebra::element_count(shape));
       total += count;
       if (total > limits_.elements) return std::nullopt;
-      std::vector<double> values(count);
+      std::vector<Enclosure> values(count);
       for (std::size_t e = 0; e < count; ++e) values[e] = to_value(rule_.rule.variables[v], elements(v, e));
       values_[rule_.rule.variables[v]] = std::move(values);
       shapes_[rule_.rule.variables[v]] = std::move(shape);
@@ -201,17 +200,24 @@ class Refuter {
     for (const NodeId id : nodes_) {
       if (!run_node(id, total, products)) return std::nullopt;
     }
-    for (std::size_t o = 0; o < rule_.rule.source.size(); ++o) {
+    if (possibly_undefined_) return false;
+    const bool source_undefined = partial_ && is_undefined(rule_.rule.source);
+    const bool target_undefined = partial_ && is_undefined(rule_.rule.target);
+    if (source_undefined != target_undefined) {
+      set_counterexample(0, 0, source_undefined, target_undefined);
+      return true;
+    }
+    for (std::size_t o = 0; o < rule_.rule.source.size() && !source_undefined; ++o) {
       if (differs(o)) return true;
     }
-    return partial_ && !has_large_values_ && domains_differ();
+    return false;
   }
 
   bool run_node(NodeId id, std::uint64_t& elements, std::uint64_t& products) {
     const algebra::Node& node = bank_.node(id);
     const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
     std::vector<IntShape> inputs;
-    std::vector<std::span<const double>> operands;
+    std::vector<std::span<const Enclosure>> operands;
     for (const TermId argument : node.arguments) {
       inputs.push_back(shapes_.at(argument));
       operands.emplace_back(values_.at(argument));
@@ -230,10 +236,8 @@ class Refuter {
     products += plan->multiply_add_count();
     spend(10 * (elements + plan->multiply_add_count()));
     if (products > limits_.products) return false;
-    const auto scalar = [this](const algebra::Function& function, std::span<const double> arguments) {
-      return algebra::evaluate_strictly(function, arguments, near_boundary_);
-    };
-    std::vector<std::vector<double>> outputs = algebra::evaluate(bank_.library().functions(), *plan, operands, scalar);
+    std::vector<std::vector<Enclosure>> outputs =
+        algebra::evaluate(bank_.library().functions(), *plan, operands, possibly_undefined_);
     for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
       const TermId term = term_of(id, o);
       values_[term] = std::move(outputs[o]);
@@ -251,58 +255,37 @@ class Refuter {
     return {};
   }
 
-  /// Returns whether an element of some tensor of the side is undefined, that is, NaN.
+  /// Returns whether an element of some tensor of the side is undefined.
   bool is_undefined(const std::vector<TermId>& side) const {
     for (const NodeId node : bank_.nodes(side)) {
       for (std::uint32_t o = 0; o < bank_.library().instance(bank_.node(node).instance).outputs.size(); ++o) {
-        if (std::ranges::any_of(values_.at(term_of(node, o)), [](double value) { return std::isnan(value); }))
-          return true;
+        if (std::ranges::any_of(values_.at(term_of(node, o)), &Enclosure::is_undefined)) return true;
       }
     }
     return false;
-  }
-
-  /// Returns whether exactly one side is undefined; false if that may be due to rounding.
-  bool domains_differ() {
-    const bool source = is_undefined(rule_.rule.source), target = is_undefined(rule_.rule.target);
-    if (source == target || near_boundary_) return false;
-    constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-    const double value = values_.at(source ? rule_.rule.target[0] : rule_.rule.source[0]).at(0);
-    set_counterexample(0, 0, source ? undefined : value, target ? undefined : value);
-    return true;
-  }
-
-  /// Returns the largest magnitude of all tensors, at least 1: rounding errors of intermediate values grow with it.
-  double largest_value() const {
-    double largest = 1;
-    for (const auto& [term, values] : values_) {
-      for (const double value : values) largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
-    }
-    return largest;
   }
 
   bool differs(std::size_t output) {
     const TermId a = rule_.rule.source[output];
     const TermId b = rule_.rule.target[output];
     if (shapes_.at(a) != shapes_.at(b)) return false;
-    const std::vector<double>& left = values_.at(a);
-    const std::vector<double>& right = values_.at(b);
-    const double magnitude = has_large_values_ ? largest_value() : 1.0;
-    for (std::size_t e = 0; e < left.size(); ++e) {
-      if (left[e] == right[e] || !std::isfinite(left[e]) || !std::isfinite(right[e])) continue;
-      const double scale = std::max({magnitude, std::fabs(left[e]), std::fabs(right[e])});
-      if (std::fabs(left[e] - right[e]) <= limits_.tolerance * scale) continue;
-      set_counterexample(output, e, left[e], right[e]);
+    for (std::size_t e = 0; e < values_.at(a).size(); ++e) {
+      if (!algebra::certainly_differ(values_.at(a)[e], values_.at(b)[e])) continue;
+      set_counterexample(output, e, false, false);
       return true;
     }
     return false;
   }
 
-  void set_counterexample(std::size_t output, std::size_t element, double source, double target) {
+  void set_counterexample(std::size_t output, std::size_t element, bool source_undefined, bool target_undefined) {
+    const auto value_of = [&](const std::vector<TermId>& side, bool undefined) {
+      return undefined ? std::numeric_limits<double>::quiet_NaN() : values_.at(side[output])[element].middle();
+    };
     counterexample_ = {};
     for (const TermId variable : rule_.rule.variables) {
       counterexample_.shapes.emplace_back(bank_.term(variable).name, shapes_.at(variable));
-      counterexample_.inputs.push_back(values_.at(variable));
+      std::vector<double>& input = counterexample_.inputs.emplace_back();
+      for (const Enclosure& element_value : values_.at(variable)) input.push_back(element_value.low);
     }
     for (const Atom atom : sampler_.sizes()) counterexample_.sizes.emplace_back(symbols_.name(atom), sizes_.at(atom));
     counterexample_.output = output;
@@ -313,8 +296,8 @@ class Refuter {
       counterexample_.position[d] = rest % shape[d];
       rest /= shape[d];
     }
-    counterexample_.source = source;
-    counterexample_.target = target;
+    counterexample_.source = value_of(rule_.rule.source, source_undefined);
+    counterexample_.target = value_of(rule_.rule.target, target_undefined);
   }
 
   const algebra::TypedRule& rule_;
@@ -325,12 +308,11 @@ class Refuter {
   SizeSampler sampler_;
   std::vector<NodeId> nodes_;
   SizeValues sizes_;
-  std::unordered_map<TermId, std::vector<double>> values_;
+  std::unordered_map<TermId, std::vector<Enclosure>> values_;
   std::unordered_map<TermId, IntShape> shapes_;
   std::unordered_map<TermId, ScalarKind> kinds_;  // of terms that are not real
   bool partial_ = false;                          // a partial function is applied
-  bool has_large_values_ = false;
-  bool near_boundary_ = false;  // rounding may have decided whether a function is defined
+  bool possibly_undefined_ = false;               // a function whose domain rounding would decide was applied
   Counterexample counterexample_;
 };
 

@@ -1,6 +1,7 @@
 // The search for a counterexample: evaluates both sides of a typed rule at small random sizes that satisfy its types
 // and its condition, at sizes near the constants of its definitions, and at the numbers 0, ±1/2, ±1 and ±1024 where all
-// sizes are 1. It runs before any proof and refutes most false candidates within a fraction of a millisecond.
+// sizes are 1. Values are enclosed by bounds, so that rounding refutes no true rule. It runs before any proof and
+// refutes most false candidates within a fraction of a millisecond.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,6 @@ struct RefuteLimits {
   std::uint32_t large_tries = 16;   // further ones near the definitions' boundary values, if there are any
   std::uint64_t elements = 3000;    // of all tensors of one try
   std::uint64_t products = 30000;   // multiply-adds of one try
-  double tolerance = 1e-6;          // relative
   bool all_special_values = false;  // where functions are partial: all combinations of numbers around which they change
 };
 

@@ -11,6 +11,10 @@ void set_verdict(const Verdict& verdict, CandidateResult& result, const algebra:
                  const algebra::Symbols& symbols) {
   result.status = status(verdict);
   result.detail = detail(verdict);
+  if (result.status == RuleStatus::Narrowed) {
+    result.status = RuleStatus::Unknown;
+    result.detail = "proved only " + result.detail;
+  }
   if (const auto* typed = typed_rule(verdict)) result.rule = algebra::to_string(typed->rule, bank, symbols);
 }
 

@@ -67,8 +67,8 @@ class Counterexample:
 class Verdict:
     """The verdict on a rule.
 
-    `status`: "proved", "refuted", "narrowed" (it holds only where a size that it leaves open is a number), "unknown" or "ill-typed";
-    `rule`: the rule with its types; `condition`: relations between sizes that were found to be necessary; `counterexample`: of a
+    `status`: "proved", "refuted", "narrowed" (proved under a condition that its text does not state), "unknown" or "ill-typed";
+    `rule`: the rule with its types; `condition`: that of a narrowed rule; `counterexample`: of a
     refuted rule; `certificate`: of a proved or narrowed one; `detail`: the reason in words."""
 
     status: str

@@ -1,14 +1,15 @@
 """The meaning of definitions: types and elements of terms at concrete sizes, in exact fractions. Elements are computed
-one at a time and on demand, so that sizes may be large. A function whose formula consists of + - * / max min abs is
-evaluated exactly. Any other is uninterpreted: an arbitrary function that satisfies its laws and has the domain and the
-sign of its formula. A proof may use nothing else."""
+one at a time and on demand, so that sizes may be large. A function whose formula consists of arithmetic, comparisons and
+floor is evaluated exactly. Any other is uninterpreted: an arbitrary function that satisfies its laws and has the domain
+and the sign of its formula. A proof may use nothing else. Or it is evaluated with 60 digits, for counterexamples."""
 
+import decimal
 import hashlib
 import itertools
 import math
 from fractions import Fraction
 
-EXACT = {"max": max, "min": min, "abs": abs}
+DECIMALS = decimal.Context(prec=60)
 PRIME = 1000003
 
 
@@ -24,6 +25,36 @@ class TooLarge(Exception):
     """More steps than the caller allows."""
 
 
+class Undecided(TooLarge):
+    """60 digits do not decide it, or the function has no such evaluation."""
+
+
+def sign_of_difference(a, b):
+    """Returns -1, 0 or 1. Raises Undecided if rounding to 60 digits may decide it."""
+    difference = Fraction(a) - Fraction(b)
+    if difference and abs(difference) < Fraction(1, 10**40) * (1 + abs(a)):
+        raise Undecided()
+    return (difference > 0) - (difference < 0)
+
+
+def floor(a):
+    sign_of_difference(a, round(a))
+    return math.floor(a)
+
+
+EXACT = {"max": max, "min": min, "abs": abs, "floor": floor, "less": lambda a, b: int(sign_of_difference(a, b) < 0),
+         "equal": lambda a, b: int(sign_of_difference(a, b) == 0),
+         "gate": lambda a, b: b if sign_of_difference(a, 0) else 0}
+
+
+def tanh(t):
+    twice = DECIMALS.exp(2 * t)
+    return DECIMALS.divide(twice - 1, twice + 1)
+
+
+IN_DECIMALS = {"exp": DECIMALS.exp, "log": DECIMALS.ln, "sqrt": DECIMALS.sqrt, "tanh": tanh}
+
+
 def exact(value):
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
@@ -36,8 +67,8 @@ def pseudorandom(*key):
 class Interpretation:
     """Operators and functions, with arbitrary values of the uninterpreted functions."""
 
-    def __init__(self, operators, functions, seed=0):
-        self.operators, self.functions, self.seed = operators, functions, seed
+    def __init__(self, operators, functions, seed=0, in_decimals=False):
+        self.operators, self.functions, self.seed, self.in_decimals = operators, functions, seed, in_decimals
         self.images = {}  # by idempotent function: its values so far
         self.steps_left = 0
         self.compiled = {}
@@ -51,7 +82,7 @@ class Interpretation:
         function = self.functions.get(name)
         if function is None:
             raise SyntaxError(f"unknown function {name!r}")
-        if self.is_exact(function.value):
+        if self.in_decimals or self.is_exact(function.value):
             return self.apply_exactly(function.value, dict(zip(function.arguments, arguments)))
         return self.apply_uninterpreted(function, arguments)
 
@@ -67,9 +98,25 @@ class Interpretation:
         if kind == "name":
             return arguments[value[1]]
         if kind == "apply":
-            return EXACT[value[1]](*(self.apply_exactly(v, arguments) for v in value[2]))
+            operands = [self.apply_exactly(v, arguments) for v in value[2]]
+            return EXACT[value[1]](*operands) if value[1] in EXACT else self.apply_in_decimals(value[1], *operands)
         operands = [self.apply_exactly(v, arguments) for v in value[1:]]
         return arithmetic(kind, *operands)
+
+    @staticmethod
+    def apply_in_decimals(name, a, b=None):
+        """Returns a function's value to 60 digits, or exactly if it is whole."""
+        a = Fraction(a)
+        if name == "power" and b is not None and b == int(b):
+            if a == 0 and b < 0:
+                raise Undefined()
+            return exact(a ** int(b))
+        if name not in IN_DECIMALS or abs(a) > 10**4:
+            raise Undecided()
+        if name == "sqrt" and a < 0 or name == "log" and a <= 0:
+            raise Undefined()
+        value = IN_DECIMALS[name](DECIMALS.divide(decimal.Decimal(a.numerator), decimal.Decimal(a.denominator)))
+        return exact(Fraction(value))
 
     @staticmethod
     def sign(function, arguments):
@@ -97,9 +144,9 @@ class Interpretation:
         return value
 
 
-IN_FLOATS = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "tanh": math.tanh, "erf": math.erf, "sin": math.sin,
+IN_FLOATS = {**EXACT, "exp": math.exp, "log": math.log, "sqrt": math.sqrt, "tanh": math.tanh, "erf": math.erf, "sin": math.sin,
              "cos": math.cos, "asin": math.asin, "acos": math.acos, "atan": math.atan, "power": math.pow,
-             "floor": math.floor, "less": lambda a, b: float(a < b), "equal": lambda a, b: float(a == b),
+             "floor": math.floor, "less": lambda a, b: a < b, "equal": lambda a, b: a == b,
              "gate": lambda a, b: b if a else 0.0}
 
 
@@ -111,7 +158,7 @@ def evaluate_in_floats(value, arguments):
     if kind == "name":
         return float(arguments[value[1]])
     if kind == "apply":
-        return {**EXACT, **IN_FLOATS}[value[1]](*(evaluate_in_floats(v, arguments) for v in value[2]))
+        return IN_FLOATS[value[1]](*(evaluate_in_floats(v, arguments) for v in value[2]))
     operands = [evaluate_in_floats(v, arguments) for v in value[1:]]
     return operands[0] / operands[1] if kind == "/" else arithmetic(kind, *operands)
 

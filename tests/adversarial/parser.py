@@ -517,10 +517,10 @@ class Rules(Definitions):
             self.expect("property")
         name = self.name()
         self.expect("(")
+        self.lets = {}
         variables = self.list_of(self.variable, ")")
         if self.current.text in ("core", "derived"):
             self.next()
-        self.lets = {}
         while self.accept("let"):
             key = self.name()
             self.expect("=")
@@ -542,6 +542,9 @@ class Rules(Definitions):
             return (name, None, int(self.next().text))
         self.expect("[")
         dims = self.list_of(self.index, "]")
+        if self.accept("of"):
+            values = {"positive": "positive", "bool": "truth_of_number"}[self.name()]
+            self.lets[name] = ("node", values, [("variable", name)], {}, None)
         return (name, dims, len(dims))
 
     def side(self):

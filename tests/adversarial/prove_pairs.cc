@@ -1,6 +1,7 @@
 // Proves rules without the refuter, to test the proof search itself. Reads one case per line as JSON {"id",
 // "definitions", "rules"}; writes one line per rule, {"verdict", ...}: "proved" with the typed rule, "unknown" with the
-// reason, "ill-typed", or "rejected" if the text is invalid. Without "rules", the verdict is on the declarations in the
+// reason, "ill-typed", or "rejected" if the text is invalid. With {"whole": true} it is the prover's own verdict, with
+// its counterexample. Without "rules", the verdict is on the declarations in the
 // definitions: "accepted" with the assumed laws, or "rejected". With {"specializations", "seed"}, each proved rule is
 // generalized and specialized so many times at random ranks and parameters; each specialization is a "proved" line.
 // Each case ends with "done".
@@ -24,6 +25,15 @@ namespace rulemill {
 namespace {
 
 using runtime::Json;
+
+Json whole_verdict(const algebra::Rule& rule, algebra::TermBank& bank, algebra::Symbols& symbols) {
+  const prove::Verdict verdict = prove::Prover(bank, symbols).prove(rule);
+  Json line = {{"verdict", prove::name(verdict)}, {"detail", prove::detail(verdict)}};
+  if (const auto* typed = prove::typed_rule(verdict)) line["typed"] = algebra::to_string(typed->rule, bank, symbols);
+  if (const auto* refuted = std::get_if<prove::Refuted>(&verdict))
+    line["counterexample"] = prove::to_json(refuted->counterexample);
+  return line;
+}
 
 Json prove_rule(const algebra::Rule& rule, algebra::TermBank& bank, algebra::Symbols& symbols) {
   const auto types = algebra::infer_types(rule, bank, symbols);
@@ -90,7 +100,7 @@ void handle_case(const Json& request, algebra::Library& library) {
     algebra::Symbols symbols;
     const std::string text = request.value("rules", "");
     for (const algebra::Rule& rule : algebra::parse_rules(text, id + ".rules", library, bank, symbols)) {
-      Json line = prove_rule(rule, bank, symbols);
+      Json line = request.contains("whole") ? whole_verdict(rule, bank, symbols) : prove_rule(rule, bank, symbols);
       line["id"] = id;
       line["rule"] = rule.id;
       std::cout << runtime::to_text(line) << "\n";

@@ -8,6 +8,7 @@ import random
 import sys
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 
 import evaluate
 from evaluate import IllTyped, TooLarge, Undefined
@@ -20,7 +21,7 @@ MAX_ATTEMPTS = 60   # to draw sizes, per requested choice
 
 @dataclass
 class Counterexample:
-    """A choice of sizes at which a rule is false. kind: "differs", "definedness", "target has no type"."""
+    """A choice of sizes at which a rule is false. kind: "differs", "definedness", "shapes differ", "target has no type"."""
     kind: str
     sizes: dict
     detail: str
@@ -150,25 +151,55 @@ def compare(sources, targets, rng):
     compared = 0
     for number, (source, target) in enumerate(zip(sources, targets)):
         if source.shape != target.shape:
-            return "target has no type", f"output {number}: source {list(source.shape)}, target {list(target.shape)}"
+            return "shapes differ", f"output {number}: source {list(source.shape)}, target {list(target.shape)}"
         for index in sample_indices(source.shape, rng):
             try:
                 before, after = element_at(source, index), element_at(target, index)
+                differ = before != after and ("undefined" in (before, after) or evaluate.sign_of_difference(before, after))
             except TooLarge:
                 return None if compared else "too large"
             compared += 1
-            if before != after:
+            if differ:
                 kind = "definedness" if "undefined" in (before, after) else "differs"
                 where = f"output {number} element {list(index)} of {list(source.shape)}"
                 return kind, f"{where}: source {before}, target {after}"
     return None
 
 
-def evaluate_rule(rule, operators, functions, sizes=30, seed=0):
-    """Compares the two sides at `sizes` choices of sizes; stops at the first counterexample."""
+def confirms(rule, counterexample, operators, functions):
+    """Whether the sides differ at a counterexample's inputs (as the prover prints it), with 60 digits. None: not decided."""
+    interpretation = evaluate.Interpretation(operators, functions, in_decimals=True)
+    interpretation.steps_left = 10**6
+    tensors = {}
+    for tensor in counterexample["inputs"]:
+        indices = itertools.product(*map(range, tensor["shape"]))
+        values = dict(zip(indices, map(Fraction, tensor["values"])))
+        tensors[tensor["name"]] = evaluate.LazyTensor(tuple(tensor["shape"]), values.__getitem__)
+    values = []
+    try:
+        for side in (rule.source, rule.target):
+            terms = evaluate.TermEvaluator(interpretation, tensors, counterexample["sizes"])
+            output = [terms.evaluate(term) for term in side][counterexample["output"]]
+            values.append(element_at(output, tuple(counterexample["position"])) if is_defined(terms) else "undefined")
+        if "undefined" in values:
+            return values[0] != values[1]
+        return evaluate.sign_of_difference(*values) != 0
+    except TooLarge:
+        return None
+
+
+def is_defined(terms):
+    """Whether all elements of all tensors that were made are defined."""
+    return all(element_at(tensor, index) != "undefined" for outputs in terms.outputs.values() for tensor in outputs.values()
+               for index in itertools.product(*map(range, tensor.shape)))
+
+
+def evaluate_rule(rule, operators, functions, sizes=30, seed=0, as_written=False):
+    """Compares the two sides at `sizes` choices of sizes; stops at the first counterexample. The text of a rule as it is
+    written says nothing of sizes at which its target has no type; functions are then evaluated with 60 digits."""
     rng = random.Random(f"{seed} {rule.name}")
     sampler = SizeSampler(rule, operators, rng)
-    interpretation, evaluation = evaluate.Interpretation(operators, functions, seed), Evaluation()
+    interpretation, evaluation = evaluate.Interpretation(operators, functions, seed, as_written), Evaluation()
     for attempt in range(sizes * MAX_ATTEMPTS):
         if evaluation.compared >= sizes or evaluation.too_large > sizes:
             break
@@ -182,13 +213,21 @@ def evaluate_rule(rule, operators, functions, sizes=30, seed=0):
         width = rng.choice((1, 1, 5, 50))
         tensors = {n: evaluate.random_tensor(n, s, f"{seed} {attempt}", width) for n, s in shapes.items()}
         terms = evaluate.TermEvaluator(interpretation, tensors, chosen)
+        target_terms = evaluate.TermEvaluator(interpretation, tensors, chosen) if as_written else terms
         try:
             sources = [terms.evaluate(term) for term in rule.source]
         except IllTyped:
             continue
         try:
-            difference = compare(sources, [terms.evaluate(term) for term in rule.target], rng)
+            difference = compare(sources, [target_terms.evaluate(term) for term in rule.target], rng)
+            if as_written and not (difference and difference[0] == "shapes differ"):
+                defined = [is_defined(terms), is_defined(target_terms)]
+                difference = ("definedness", f"{defined}") if defined[0] != defined[1] else difference if all(defined) else None
+        except TooLarge:  # all elements of all tensors
+            difference = None
         except IllTyped as error:
+            if as_written:
+                continue
             difference = ("target has no type", str(error))
         if difference == "too large":
             evaluation.too_large += 1

@@ -171,8 +171,6 @@ def make_node(op, arguments, given: dict, ranks) -> Node:
         elif all(v.constant is not None for v in values):
             parameters[name] = tuple(v.constant for v in value) if isinstance(value, list) else value.constant
         else:
-            if not all(is_nonnegative(v) for v in values):
-                raise CheckError(f"{op.name}: {name} may be negative")
             least = 1 if all(is_nonnegative(v - 1) for v in values) else 0
             parameters[name] = Symbolic(least)
             symbolic += [v + 1 - least for v in values]

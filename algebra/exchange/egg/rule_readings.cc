@@ -81,6 +81,7 @@ struct Reading {
   Ranks ranks;  // by variable
   Rule rule;
   std::optional<Rule> typed = {};
+  bool is_narrowed = false;  // by its types, which the text does not state
   bool is_general = false;  // `rule` is a general form
   bool covered = false;     // by the general form of another reading
 };
@@ -98,7 +99,7 @@ class Readings {
     std::erase_if(readings_, [](const Reading& each) { return !each.typed; });
     if (!has_stated_shape(template_)) {
       for (Reading& reading : readings_) {
-        if (!reading.covered) generalize(reading);
+        if (!reading.covered && !reading.is_narrowed) generalize(reading);
       }
     }
     std::vector<Rule> result;
@@ -114,7 +115,10 @@ class Readings {
       Rule rule = parse_rule(text_of(template_, ranks), template_.place, library_, bank_, symbols_);
       if (!has_stated_shape(template_)) rule = infer_split_positions(rule, bank_, symbols_);
       Reading reading{ranks_of(rule), std::move(rule)};
-      if (auto typed = try_typing(reading.rule, bank_, symbols_)) reading.typed = std::move(typed->rule);
+      if (auto typed = try_typing(reading.rule, bank_, symbols_)) {
+        reading.typed = std::move(typed->rule);
+        reading.is_narrowed = !typed->narrowing.conditions.empty();
+      }
       return reading;
     } catch (const runtime::InputError& error) {
       throw runtime::InputError(template_.place, without_place(error));

@@ -69,7 +69,7 @@ TEST_CASE("declared shapes keep their names") {
   RuleFixture fixture;
   const TypedRule typed = fixture.typed("(x[p, q], w[q, s])\n matmul(x, w) => matmul(x, w)");
   CHECK(fixture.shapes(typed) == Texts{"[p, q]", "[q, s]"});
-  CHECK(typed.restrictions.empty());
+  CHECK(typed.narrowing.conditions.empty());
 }
 
 TEST_CASE("a divisibility condition becomes a product with a fresh quotient") {
@@ -79,25 +79,23 @@ TEST_CASE("a divisibility condition becomes a product with a fresh quotient") {
   CHECK(typed.rule.condition.empty());
 }
 
-TEST_CASE("restrictions of the source by the target are reported") {
-  RuleFixture fixture;
-  const TypedRule typed = fixture.typed("(a[m, k], b[k, n])\n matmul(a, b) => matmul(b, a)");
-  CHECK_FALSE(typed.restrictions.empty());
-  CHECK(fixture.shapes(typed)[0] == fixture.shapes(typed)[1]);
-  CHECK(fixture.typed("(a:2, b:2)\n add(a, b) => add(b, a)").restrictions.empty());
-}
-
-TEST_CASE("a size that the target fixes to a number is reported") {
-  RuleFixture fixture;
-  const TypedRule typed =
-      fixture.typed("(x[n, c, h, w], k[f, c, 1, 1])\n conv2d(x, k) => conv2d(enlarge(x; rows=5, cols=5), k)");
-  CHECK(typed.fixed_sizes == Texts{"dimension 2 of x is 5", "dimension 3 of x is 5"});
-}
-
-TEST_CASE("a size with a single value allowed by the guarantees is fixed") {
-  RuleFixture fixture;
-  const TypedRule typed = fixture.typed("(k:4)\n enlarge(k; rows=1, cols=1) => k");
-  CHECK(typed.fixed_sizes == Texts{"dimension 2 of k is 1", "dimension 3 of k is 1"});
+TEST_CASE("what the types require of sizes that the text leaves free is reported") {
+  for (const auto& [text, narrowing] : std::vector<std::pair<const char*, Texts>>{
+           {"(a[m, k], b[k, n])\n matmul(a, b) => matmul(b, a)", {"k = m", "n = m"}},
+           {"(a:2, b:2)\n add(a, b) => add(b, a)", {}},
+           {"(x[n, c, h, w], k[f, c, 1, 1])\n conv2d(x, k) => conv2d(enlarge(x; rows=5, cols=5), k)",
+            {"h = 5", "w = 5"}},
+           // A single value satisfies the guarantees.
+           {"(k:4)\n enlarge(k; rows=1, cols=1) => k", {}},
+           {"(k:4)\n k => enlarge(k; rows=3, cols=3)", {"k[2] = 3", "k[3] = 3"}},
+           {"(k[a, b, c, d])\n enlarge(k; rows=1, cols=1) => k", {"c = 1", "d = 1"}},
+           {"(x[c, d])\n relu(x) => relu(x)\n when c = 2*d", {}},
+           {"(x[m], y[n])\n concat(x, y; axis=0) => concat(split(concat(x, y; axis=0); axis=0, at=?).first, y; axis=0)",
+            {}}}) {
+    INFO(text);
+    RuleFixture fixture;
+    CHECK(fixture.texts(fixture.typed(text).narrowing.conditions) == narrowing);
+  }
 }
 
 TEST_CASE("guarantees that do not follow from positive sizes are facts") {
@@ -157,7 +155,7 @@ TEST_CASE("typing a typed rule again changes nothing") {
     const TypedRule once = fixture.typed(text);
     const TypedRule twice = fixture.typed(once.rule);
     CHECK(to_string(twice.rule, fixture.bank, fixture.symbols) == to_string(once.rule, fixture.bank, fixture.symbols));
-    CHECK(twice.restrictions.empty());
+    CHECK(twice.narrowing.conditions.empty());
   }
 }
 

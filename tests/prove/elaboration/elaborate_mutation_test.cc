@@ -259,10 +259,10 @@ class MutationRun {
       std::size_t points = 0;
       values.for_each_point(outputs, context.given, point, [&] {
         if (++points > 4) return;
-        const double a = values.value(before, point), b = values.value(after, point);
-        if (std::abs(a - b) <= 1e-6 * (1 + std::abs(a) + std::abs(b))) return;
-        found_.push_back(rule_.id + ": " + check::to_string(mutant, atoms_) + " makes " + std::to_string(b) + " of " +
-                         std::to_string(a) + " = " + statement_.text(before));
+        const algebra::Enclosure a = values.value(before, point), b = values.value(after, point);
+        if (!algebra::certainly_differ(a, b)) return;
+        found_.push_back(rule_.id + ": " + check::to_string(mutant, atoms_) + " makes " + std::to_string(b.middle()) +
+                         " of " + std::to_string(a.middle()) + " = " + statement_.text(before));
       });
       counts_.unchanged[mutant.op] += points > 0 ? 1 : 0;
     } catch (const check::Undecided&) {

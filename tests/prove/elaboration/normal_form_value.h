@@ -12,7 +12,9 @@
 
 namespace rulemill::check {
 
-/// Thrown where the box, the work limit or the precision of a double do not suffice.
+using algebra::Enclosure;
+
+/// Thrown where the box or the work limit do not suffice, or rounding would decide whether a function is defined.
 struct Undecided {};
 
 class NormalFormValue {
@@ -22,8 +24,8 @@ class NormalFormValue {
   NormalFormValue(const Statement& statement, Point sizes, std::uint64_t seed)
       : statement_(statement), atoms_(statement.atoms()), sizes_(std::move(sizes)), seed_(seed) {}
 
-  double value(const Sum& sum, Point& point) {
-    double total = 0;
+  Enclosure value(const Sum& sum, Point& point) {
+    Enclosure total;
     for (const Product& product : sum) {
       for_each_point(product.bound, product.guards, point, [&] { total += value(product, point); });
     }
@@ -153,14 +155,13 @@ class NormalFormValue {
     return false;
   }
 
-  double value(const Product& product, Point& point) {
-    double result = static_cast<double>(product.coefficient.num) / static_cast<double>(product.coefficient.den);
+  Enclosure value(const Product& product, Point& point) {
+    Enclosure result(product.coefficient);
     for (const Factor& factor : product.factors) result *= value(factor, point);
-    if (!(std::abs(result) < 1e9)) throw Undecided{};
     return result;
   }
 
-  double value(const Factor& factor, Point& point) {
+  Enclosure value(const Factor& factor, Point& point) {
     switch (factor.kind) {
       case Factor::Kind::Read: {
         std::uint64_t hash = seed_ + 31 * factor.symbol;
@@ -170,25 +171,25 @@ class NormalFormValue {
       case Factor::Kind::Inverse: {
         const std::int64_t size = value(factor.index.at(0), point);
         if (size < 1) throw Undecided{};
-        return 1.0 / static_cast<double>(size);
+        return Enclosure(algebra::Rational{1, size});
       }
       case Factor::Kind::Integer:
         return static_cast<double>(value(factor.index.at(0), point));
       case Factor::Kind::Apply: {
-        std::vector<double> arguments;
+        std::vector<Enclosure> arguments;
         for (const Sum& argument : factor.arguments) arguments.push_back(value(argument, point));
         bool doubtful = false;
-        const double result = algebra::evaluate_strictly(statement_.function(factor.symbol), arguments, doubtful);
+        const Enclosure result = algebra::evaluate_strictly(statement_.function(factor.symbol), arguments, doubtful);
         if (doubtful) throw Undecided{};
-        return std::isnan(result) ? 0 : result;
+        return result.is_undefined() ? 0 : result;
       }
       case Factor::Kind::Max: {
-        std::optional<double> largest;
+        std::optional<Enclosure> largest;
         for_each_point(factor.bound, factor.guards, point, [&] {
-          const double here = value(factor.arguments.at(0), point);
-          largest = largest ? std::max(*largest, here) : here;
+          const Enclosure here = value(factor.arguments.at(0), point);
+          largest = largest ? algebra::larger(*largest, here) : here;
         });
-        return largest.value_or(0);
+        return largest.value_or(Enclosure());
       }
     }
     return 0;

@@ -158,6 +158,18 @@ TEST_CASE("the true properties of the TASO slides are proved") {
   }
 }
 
+TEST_CASE("a proved rule is narrowed to what its text does not state") {
+  ProverFixture fixture;
+  const std::string text = text_of(std::filesystem::path(RULEMILL_SOURCE_DIR) / "tests/prove/narrowed.rules");
+  for (const algebra::Rule& rule : fixture.rules("tests/prove/narrowed.rules")) {
+    const Verdict verdict = fixture.prover.prove(rule);
+    const std::string condition = detail(verdict);
+    const std::string stated = std::string("# ") + name(verdict) + (condition.empty() ? "" : ": ") + condition;
+    INFO(rule.id << ": " << verdict_text(verdict) << ": " << condition);
+    CHECK(text.find(stated + "\nrule " + rule.id + "(") != std::string::npos);
+  }
+}
+
 TEST_CASE("conditional rules are proved with the condition found, and refuted without the search for conditions") {
   ProverOptions general;
   general.find_conditions = false;

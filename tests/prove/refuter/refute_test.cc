@@ -68,7 +68,7 @@ TEST_CASE("refute: sizes that are all 1 are tried, however rarely random sizes s
   CHECK(refutation.counterexample.has_value());
 }
 
-TEST_CASE("refute: rounding at large numbers refutes no true rule") {
+TEST_CASE("refute: rounding refutes no true rule, also where large numbers or a function amplify it") {
   for (const char* rule :
        {"rule associates(x[n], y[n], z[n]) add(x, add(y, z)) => add(add(x, y), z)",
         "rule cubes(x[n], y[n]) mul(mul(x, y), mul(x, mul(x, y))) => mul(mul(mul(x, x), x), mul(y, y))",
@@ -76,10 +76,29 @@ TEST_CASE("refute: rounding at large numbers refutes no true rule") {
         "rule shifted(x[m, n], r[m, 1]) softmax(add(x, r; right=[0, 1])) => softmax(x)",
         "rule shifted_rows(x[m, n], r[m, 1], g[n], b[n], e[])\n"
         "  layer_norm(add(x, r; right=[0, 1]), g, b, e) => layer_norm(x, g, b, e)",
+        // inverse_root(t) is 1e19 for t <= 0.
+        "rule shifted_by_one(x[m, n], s[], g[n], b[n], e[])\n"
+        "  layer_norm(add_scalar(x, s), g, b, e) => layer_norm(x, g, b, e)",
+        "rule sum_of_normalized(x[m, n], e[])\n"
+        "  reduce_sum(layer_norm(x, ones(; d=[n]), zeros(; d=[n]), e); axes=[1]) => zeros(; d=[m])",
+        "rule mean_of_instance_norm(x[n, c, h, w], g[c], b[c], e[])\n"
+        "  reduce_mean(instance_norm(x, g, b, e); axes=[2,3]) => repeat(b; how=[2,0], d=[n])",
+        // The second element differs only where both sides are undefined.
+        "rule undefined_there(y[n])\n"
+        "  concat(recip(y), ones(; d=[n]); axis=0) => concat(recip(y), equal_to(equal_to(y, zeros(; d=[n])), zeros(; d=[n])); axis=0)",
         "rule cancels(x[n], y[n]) sub(mul(add(x, y), sub(x, y)), sub(mul(x, x), mul(y, y))) => sub(x, x)"}) {
     INFO(rule);
     const Refutation refutation = refutation_of(rule);
     CHECK(refutation.compared > 8);
     CHECK_FALSE(refutation.counterexample.has_value());
   }
+}
+
+TEST_CASE("the two values of a counterexample are printed with as many digits as tell them apart") {
+  Counterexample found;
+  found.source = 1;
+  found.target = 1 + 0x1p-40;
+  CHECK(to_string(found).ends_with("the source is 1, the target 1.000000000001"));
+  found.target = 2;
+  CHECK(to_string(found).ends_with("the source is 1, the target 2"));
 }
