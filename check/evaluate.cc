@@ -1,7 +1,8 @@
-// Evaluates both sides of a rule at random sizes, element by element by the definitions, without symbolic computation.
+// Evaluates both sides of a rule at given sizes, element by element by the definitions, without symbolic computation.
 #include <algorithm>
 #include <random>
 #include <set>
+#include <unordered_map>
 
 #include "algebra/operators/function_domain.h"
 #include "check/evaluate.h"
@@ -19,6 +20,7 @@ using algebra::TermId;
 namespace {
 
 struct TooLarge {};
+/// Thrown where a side is not well-typed, or the rule does not apply.
 struct IllTyped {
   std::string what;
 };
@@ -53,84 +55,75 @@ Value maximum(const Value& a, const Value& b) {
   return {is_less(a.number, b.number) ? b.number : a.number, signs};
 }
 
-struct Tensor {
-  std::vector<std::int64_t> dims;
-  std::vector<Value> values;
-};
+using Indices = std::vector<std::int64_t>;
 
-class Evaluation {
+/// Throws TooLarge beyond 64 bits.
+std::int64_t element_count(const Indices& dims) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : dims) count = checked_multiply(count, dim);
+  return count;
+}
+
+std::string text_of(const SizesByName& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes) text += (text.empty() ? " at " : ", ") + name + " = " + std::to_string(size);
+  return text;
+}
+
+class EvaluationAtSizes {
  public:
-  Evaluation(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-             std::uint64_t seed)
-      : rule_(rule), bank_(bank), symbols_(symbols), random_(seed) {
-    for (const auto& shape : rule.shapes) shapes_.push_back(import(shape));
-    for (const auto& c : rule.condition)
-      conditions_.push_back({c.relation, atoms_.import(c.left, symbols), atoms_.import(c.right, symbols)});
-    for (const auto* side : {&rule.source, &rule.target}) {
-      for (const algebra::NodeId node : bank.nodes(*side)) node_sizes_[node] = import(bank.node(node).sizes);
-    }
-  }
+  EvaluationAtSizes(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+                    const SizesByName& sizes, std::uint64_t seed)
+      : rule_(rule), bank_(bank), symbols_(symbols), sizes_(sizes), random_(seed), seed_(random_()) {}
 
-  std::optional<std::string> run(std::size_t& evaluated) {
-    constexpr std::size_t attempts = 300, max_evaluated = 3;
-    constexpr std::int64_t ranges[] = {3, 6, 4, 2};
-    for (std::size_t attempt = 0; attempt < attempts && evaluated < max_evaluated; ++attempt) {
-      sizes_.clear();
-      range_ = ranges[attempt % 4];
-      try {
-        if (!draw_inputs()) continue;
-        auto difference = compare();
-        ++evaluated;
-        if (difference) return difference;
-      } catch (const TooLarge&) {
-      } catch (const Undecided&) {
-      }
+  /// Compares all elements of both sides, or, if these are too many, some elements of the outputs. Throws TooLarge.
+  std::optional<std::string> run() {
+    for (const auto& c : rule_.condition) {
+      if (!holds(c.relation, value(c.left), value(c.right))) throw IllTyped{"its condition does not hold"};
     }
-    return std::nullopt;
+    for (std::size_t v = 0; v < rule_.variables.size(); ++v) {
+      Indices& dims = shapes_[rule_.variables[v]] = values(rule_.shapes.at(v));
+      if (std::ranges::any_of(dims, [](std::int64_t d) { return d < 1; })) throw IllTyped{"a dimension is less than 1"};
+    }
+    try {
+      return compare(/*every_element=*/true);
+    } catch (const TooLarge&) {
+    }
+    return compare(/*every_element=*/false);
   }
 
  private:
-  static constexpr std::int64_t max_elements = 3000;
-  static constexpr std::size_t max_work = 30000;
+  static constexpr std::int64_t max_elements = 3000, max_some = 6;
 
-  struct Condition {
-    Relation relation;
-    Poly left, right;
-  };
   /// A partial function and its arguments. Two of them are equal almost surely only if they are equal for all values of
   /// the variables.
   using PartialApplication = std::pair<std::uint32_t, std::vector<Number>>;
-  /// The evaluation of one definition: sizes and indices by slot, and the tensors that it reads.
+  /// A node with its size slots, the dimensions of its intermediates and outputs, and the elements evaluated so far.
+  struct TypedNode {
+    const algebra::Node* node;
+    const algebra::OperatorInstance* instance;
+    std::vector<std::int64_t> sizes;
+    std::vector<Indices> intermediates, outputs;
+    std::vector<std::unordered_map<std::int64_t, Value>> elements;  // of intermediates, then of outputs
+    std::set<PartialApplication> partial_applications;
+  };
+  /// The evaluation of one element of a node: indices by slot.
   struct Frame {
-    std::vector<std::int64_t> sizes, indices;
-    std::vector<const Tensor*> tensors;
-    std::set<PartialApplication>* partial_applications = nullptr;
+    TypedNode& node;
+    std::vector<std::int64_t> indices;
   };
 
-  std::vector<Poly> import(const std::vector<Poly>& polys) {
-    std::vector<Poly> result;
-    for (const Poly& poly : polys) result.push_back(atoms_.import(poly, symbols_));
+  std::int64_t value(const Poly& poly) const {
+    return symbols_.evaluate(poly, [&](Atom size) {
+      const auto found = sizes_.find(symbols_.name(size));
+      if (found == sizes_.end()) throw IllTyped{symbols_.name(size) + " has no value"};
+      return found->second;
+    });
+  }
+  Indices values(const std::vector<Poly>& polys) const {
+    Indices result;
+    for (const Poly& poly : polys) result.push_back(value(poly));
     return result;
-  }
-
-  /// Draws each size at its first use.
-  std::int64_t value(const Poly& poly) {
-    std::int64_t sum = 0;
-    for (const Poly::Term& term : poly.terms()) {
-      std::int64_t product = term.coefficient;
-      for (const Atom atom : term.monomial) product = checked_multiply(product, value(atom));
-      sum = checked_add(sum, product);
-    }
-    return sum;
-  }
-  std::int64_t value(Atom atom) {
-    if (!atoms_.is_compound(atom)) {
-      return sizes_.try_emplace(atom, 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(range_)))
-          .first->second;
-    }
-    const std::int64_t l = value(atoms_.left(atom)), r = value(atoms_.right(atom));
-    if (atoms_.kind(atom) == Atoms::Kind::Quotient) return floor_divide(l, r);
-    return atoms_.kind(atom) == Atoms::Kind::Min ? std::min(l, r) : std::max(l, r);
   }
 
   static bool holds(Relation relation, std::int64_t a, std::int64_t b) {
@@ -147,129 +140,123 @@ class Evaluation {
     return false;
   }
 
-  /// Draws sizes and inputs. Returns false if the condition does not hold at these sizes.
-  bool draw_inputs() {
-    for (const Condition& c : conditions_) {
-      if (!holds(c.relation, value(c.left), value(c.right))) return false;
-    }
-    results_.clear();
-    partial_applications_.clear();
-    work_ = 0;
-    for (std::size_t v = 0; v < rule_.variables.size(); ++v) {
-      Tensor tensor;
-      for (const Poly& dim : shapes_.at(v)) tensor.dims.push_back(value(dim));
-      if (std::ranges::any_of(tensor.dims, [](std::int64_t d) { return d < 1; })) return false;
-      tensor.values.resize(count(tensor.dims));
-      for (Value& element : tensor.values) element = {random_number(random_()), {}};
-      variables_[rule_.variables[v]] = std::move(tensor);
-    }
-    return true;
-  }
-
-  std::optional<std::string> compare() {
+  std::optional<std::string> compare(bool every_element) {
+    nodes_.clear();
+    work_left_ = every_element ? 30000 : 3000000;
+    compute(rule_.source, every_element);
     try {
-      for (const algebra::NodeId node : bank_.nodes(rule_.source)) compute(node);
-    } catch (const IllTyped&) {
-      throw TooLarge{};  // the rule does not apply at these sizes
-    }
-    try {
-      for (const algebra::NodeId node : bank_.nodes(rule_.target)) compute(node);
+      compute(rule_.target, every_element);
     } catch (const IllTyped& fault) {
-      return "its target does not type where its source does: " + fault.what + sizes_text();
+      return "its target does not type where its source does: " + fault.what + text_of(sizes_);
     }
     for (std::size_t o = 0; o < rule_.source.size(); ++o) {
-      const Tensor &a = tensor(rule_.source[o]), &b = tensor(rule_.target.at(o));
-      if (a.dims != b.dims) return "its sides have different shapes" + sizes_text();
-      if (!std::ranges::equal(a.values, b.values, agree, &Value::number, &Value::number))
-        return "its sides differ" + sizes_text();
+      const TermId a = rule_.source[o], b = rule_.target.at(o);
+      if (shape(a) != shape(b)) return "its sides have different shapes" + text_of(sizes_);
+      const std::int64_t count = element_count(shape(a));
+      for (std::int64_t i = 0; i < (every_element ? count : std::min(count, max_some)); ++i) {
+        const std::int64_t at = every_element ? i
+                                : i == 0      ? count - 1
+                                         : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(count));
+        if (!agree(element(a, at).number, element(b, at).number)) return "its sides differ" + text_of(sizes_);
+      }
     }
-    if (partial_applications(rule_.source) != partial_applications(rule_.target))
-      return "its sides are not defined at the same points" + sizes_text();
+    if (every_element && partial_applications(rule_.source) != partial_applications(rule_.target))
+      return "its sides are not defined at the same points" + text_of(sizes_);
     return std::nullopt;
+  }
+
+  /// Types the nodes of a side, and evaluates all their elements if asked for.
+  void compute(const std::vector<TermId>& side, bool every_element) {
+    for (const algebra::NodeId id : bank_.nodes(side)) {
+      if (nodes_.contains(id)) continue;
+      TypedNode& node = nodes_[id] = type(id);
+      const std::size_t tensors = node.intermediates.size() + node.outputs.size();
+      for (std::size_t t = 0; every_element && t < tensors; ++t) {
+        const std::int64_t count = element_count(dims(node, t));
+        if (count > max_elements) throw TooLarge{};
+        for (std::int64_t i = 0; i < count; ++i) element(node, t, i);
+      }
+    }
+  }
+
+  TypedNode type(algebra::NodeId id) {
+    const algebra::Node& node = bank_.node(id);
+    const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
+    TypedNode typed{&node, &instance, std::vector<std::int64_t>(instance.size_names.size()), {}, {}, {}, {}};
+    const auto bind = [&](std::int64_t& slot, std::int64_t size) {
+      if (size < 1 || (slot != 0 && slot != size)) throw IllTyped{instance.name + " has arguments of mismatched sizes"};
+      slot = size;
+    };
+    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+      const Indices& dims = shape(node.arguments.at(i));
+      for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
+        const IndexExpr& formal = *instance.inputs[i][d];
+        std::int64_t constant = formal.value;
+        bind(formal.kind == IndexExpr::Kind::Constant ? constant : typed.sizes.at(formal.slot), dims.at(d));
+      }
+    }
+    for (std::size_t p = 0; p < node.sizes.size(); ++p)
+      bind(typed.sizes.at(instance.first_size_parameter + p), value(node.sizes[p]));
+    const Frame frame{typed, {}};
+    for (const algebra::Comparison& c : instance.conditions) {
+      if (!holds(c.relation, index(*c.a, frame), index(*c.b, frame)))
+        throw IllTyped{"a condition of " + instance.name + " fails"};
+    }
+    const auto add_dims = [&](const algebra::TensorDefinition& definition, std::vector<Indices>& into) {
+      Indices& dims = into.emplace_back();
+      for (const auto& dim : definition.dims) {
+        dims.push_back(index(*dim, frame));
+        if (dims.back() < 1) throw IllTyped{"a dimension is " + std::to_string(dims.back())};
+      }
+    };
+    for (const algebra::TensorDefinition& definition : instance.intermediates)
+      add_dims(definition, typed.intermediates);
+    for (const algebra::TensorDefinition& definition : instance.outputs) add_dims(definition, typed.outputs);
+    typed.elements.resize(typed.intermediates.size() + typed.outputs.size());
+    return typed;
+  }
+
+  const Indices& shape(TermId id) const {
+    const algebra::Term& term = bank_.term(id);
+    return term.is_variable ? shapes_.at(id) : nodes_.at(term.node).outputs.at(term.output);
+  }
+  static const Indices& dims(const TypedNode& node, std::size_t tensor) {
+    const std::size_t intermediates = node.intermediates.size();
+    return tensor < intermediates ? node.intermediates[tensor] : node.outputs.at(tensor - intermediates);
+  }
+
+  /// An element by its number in row-major order.
+  Value element(TermId id, std::int64_t number) {
+    const algebra::Term& term = bank_.term(id);
+    if (!term.is_variable)
+      return element(nodes_.at(term.node), nodes_.at(term.node).intermediates.size() + term.output, number);
+    std::uint64_t bits = seed_ + (static_cast<std::uint64_t>(id) << 40U) + static_cast<std::uint64_t>(number);
+    for (int round = 0; round < 2; ++round) bits = (bits ^ (bits >> 31U)) * 0x9e3779b97f4a7c15ULL;
+    return {random_number(bits), {}};
+  }
+  Value element(TypedNode& node, std::size_t tensor, std::int64_t number) {
+    if (const auto found = node.elements[tensor].find(number); found != node.elements[tensor].end())
+      return found->second;
+    Frame frame{node, std::vector<std::int64_t>(node.instance->index_slots + 16)};
+    const Indices& of = dims(node, tensor);
+    std::int64_t rest = number;
+    for (std::size_t d = of.size(); d-- > 0; rest /= of[d]) frame.indices.at(d) = rest % of[d];
+    const std::size_t intermediates = node.intermediates.size();
+    const algebra::TensorDefinition& definition =
+        tensor < intermediates ? node.instance->intermediates[tensor] : node.instance->outputs[tensor - intermediates];
+    const Value result = scalar(*definition.body, frame);
+    node.elements[tensor].emplace(number, result);
+    return result;
   }
 
   /// The uses of partial functions in a side. The side is defined wherever all of these are.
   std::set<PartialApplication> partial_applications(const std::vector<TermId>& side) const {
     std::set<PartialApplication> all;
     for (const algebra::NodeId node : bank_.nodes(side)) {
-      if (const auto found = partial_applications_.find(node); found != partial_applications_.end())
-        all.insert(found->second.begin(), found->second.end());
+      const auto& own = nodes_.at(node).partial_applications;
+      all.insert(own.begin(), own.end());
     }
     return all;
-  }
-
-  std::string sizes_text() const {
-    std::string text;
-    for (const auto& [atom, size] : sizes_)
-      text += (text.empty() ? " at " : ", ") + atoms_.text(Poly(atom)) + " = " + std::to_string(size);
-    return text;
-  }
-
-  static std::size_t count(const std::vector<std::int64_t>& dims) {
-    std::int64_t product = 1;
-    for (const std::int64_t dim : dims) product = checked_multiply(product, dim);
-    if (product > max_elements) throw TooLarge{};
-    return static_cast<std::size_t>(product);
-  }
-
-  const Tensor& tensor(TermId id) const {
-    const algebra::Term& term = bank_.term(id);
-    return term.is_variable ? variables_.at(id) : results_.at(term.node).at(term.output);
-  }
-
-  void compute(algebra::NodeId id) {
-    if (results_.contains(id)) return;
-    const algebra::Node& node = bank_.node(id);
-    const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
-    Frame frame;
-    frame.partial_applications = &partial_applications_[id];
-    frame.sizes.resize(instance.size_names.size());
-    const auto bind = [&](std::int64_t& slot, std::int64_t size) {
-      if (size < 1 || (slot != 0 && slot != size)) throw IllTyped{instance.name + " has arguments of mismatched sizes"};
-      slot = size;
-    };
-    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
-      frame.tensors.push_back(&tensor(node.arguments.at(i)));
-      for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
-        const IndexExpr& formal = *instance.inputs[i][d];
-        std::int64_t constant = formal.value;
-        bind(formal.kind == IndexExpr::Kind::Constant ? constant : frame.sizes.at(formal.slot),
-             frame.tensors.back()->dims.at(d));
-      }
-    }
-    const std::vector<Poly>& given = node_sizes_.at(id);
-    for (std::size_t p = 0; p < given.size(); ++p)
-      bind(frame.sizes.at(instance.first_size_parameter + p), value(given[p]));
-    frame.indices.resize(instance.index_slots + 16);
-    for (const algebra::Comparison& c : instance.conditions) {
-      if (!holds(c.relation, index(*c.a, frame), index(*c.b, frame)))
-        throw IllTyped{"a condition of " + instance.name + " fails"};
-    }
-    std::vector<Tensor> intermediates;
-    intermediates.reserve(instance.intermediates.size());
-    for (const algebra::TensorDefinition& definition : instance.intermediates) {
-      intermediates.push_back(elements(definition, frame));
-      frame.tensors.push_back(&intermediates.back());
-    }
-    std::vector<Tensor> outputs;
-    for (const algebra::TensorDefinition& definition : instance.outputs) outputs.push_back(elements(definition, frame));
-    results_[id] = std::move(outputs);
-  }
-
-  Tensor elements(const algebra::TensorDefinition& definition, Frame& frame) {
-    Tensor result;
-    for (const auto& dim : definition.dims) {
-      result.dims.push_back(index(*dim, frame));
-      if (result.dims.back() < 1) throw IllTyped{"a dimension is " + std::to_string(result.dims.back())};
-    }
-    result.values.resize(count(result.dims));
-    for (std::size_t e = 0; e < result.values.size(); ++e) {
-      auto rest = static_cast<std::int64_t>(e);
-      for (std::size_t d = result.dims.size(); d-- > 0; rest /= result.dims[d])
-        frame.indices.at(d) = rest % result.dims[d];
-      result.values[e] = scalar(*definition.body, frame);
-    }
-    return result;
   }
 
   std::int64_t index(const IndexExpr& e, const Frame& frame) {
@@ -277,7 +264,7 @@ class Evaluation {
       case IndexExpr::Kind::Constant:
         return e.value;
       case IndexExpr::Kind::Size:
-        return frame.sizes.at(e.slot);
+        return frame.node.sizes.at(e.slot);
       case IndexExpr::Kind::Index:
         return frame.indices.at(e.slot);
       default:
@@ -309,7 +296,7 @@ class Evaluation {
   }
 
   Value scalar(const ScalarExpr& e, Frame& frame) {
-    if (++work_ > max_work) throw TooLarge{};
+    if (--work_left_ < 0) throw TooLarge{};
     switch (e.kind) {
       case ScalarExpr::Kind::Constant:
         return {multiply(from_integer(e.value.num), reciprocal(from_integer(e.value.den))),
@@ -369,19 +356,23 @@ class Evaluation {
     for (std::uint32_t a = 0; a < f.arity; ++a) {
       if (!used.contains(a)) numbers[a] = from_integer(0);
     }
-    frame.partial_applications->emplace(function, std::move(numbers));
+    frame.node.partial_applications.emplace(function, std::move(numbers));
     return {value, range.signs};
   }
 
   Value read(const ScalarExpr& e, const Frame& frame) {
-    const Tensor& from = *frame.tensors.at(e.tensor);
+    const std::size_t inputs = frame.node.instance->inputs.size();
+    const bool is_input = e.tensor < inputs;
+    const Indices& from =
+        is_input ? shape(frame.node.node->arguments.at(e.tensor)) : dims(frame.node, e.tensor - inputs);
     std::int64_t place = 0;
     for (std::size_t d = 0; d < e.indices.size(); ++d) {
       const std::int64_t i = index(*e.indices[d], frame);
-      if (i < 0 || i >= from.dims.at(d)) return {};
-      place = place * from.dims[d] + i;
+      if (i < 0 || i >= from.at(d)) return {};
+      place = checked_add(checked_multiply(place, from[d]), i);
     }
-    return from.values.at(static_cast<std::size_t>(place));
+    return is_input ? element(frame.node.node->arguments[e.tensor], place)
+                    : element(frame.node, e.tensor - inputs, place);
   }
 
   template <class Visit>
@@ -402,27 +393,35 @@ class Evaluation {
   const algebra::Rule& rule_;
   const algebra::TermBank& bank_;
   const algebra::Symbols& symbols_;
+  const SizesByName& sizes_;
   std::mt19937_64 random_;
-  Atoms atoms_;
-  std::vector<std::vector<Poly>> shapes_;
-  std::vector<Condition> conditions_;
-  std::map<algebra::NodeId, std::vector<Poly>> node_sizes_;
-  std::int64_t range_ = 3;
-  std::map<Atom, std::int64_t> sizes_;
-  std::map<TermId, Tensor> variables_;
-  std::map<algebra::NodeId, std::vector<Tensor>> results_;
-  std::map<algebra::NodeId, std::set<PartialApplication>> partial_applications_;
-  std::size_t work_ = 0;
+  const std::uint64_t seed_;
+  std::map<TermId, Indices> shapes_;  // of variables
+  std::map<algebra::NodeId, TypedNode> nodes_;
+  std::int64_t work_left_ = 0;
 };
 
 }  // namespace
 
-std::optional<std::string> evaluate(const algebra::Rule& rule, const algebra::TermBank& bank,
-                                    const algebra::Symbols& symbols, std::uint64_t seed, std::size_t* evaluated) {
-  std::size_t count = 0;
-  auto difference = Evaluation(rule, bank, symbols, seed).run(count);
-  if (evaluated) *evaluated = count;
-  return difference;
+Evaluation evaluate(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+                    std::span<const SizesByName> sizes, std::uint64_t seed) {
+  constexpr std::size_t enough = 3;
+  Evaluation result;
+  result.obstacle = "no sizes were found at which it applies";
+  for (const SizesByName& each : sizes) {
+    if (result.evaluated == enough || result.difference) break;
+    try {
+      result.difference = EvaluationAtSizes(rule, bank, symbols, each, seed + result.evaluated).run();
+      ++result.evaluated;
+    } catch (const TooLarge&) {
+      result.obstacle = "it is too expensive" + text_of(each);
+    } catch (const Undecided&) {
+      result.obstacle = "its values are too close to compare" + text_of(each);
+    } catch (const IllTyped&) {        // it does not apply
+    } catch (const runtime::Error&) {  // a division by zero
+    }
+  }
+  return result;
 }
 
 }  // namespace rulemill::check

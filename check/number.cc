@@ -171,7 +171,8 @@ std::optional<Number> apply_op(FunctionOp op, const Number& a, const Number& b) 
       if (is_odd(op) && is_less(b, zero)) return negate(*apply_op(op, negate(b), negate(b)));
       if (op == FunctionOp::Cos && is_less(b, zero)) return apply_op(op, negate(b), negate(b));
       if (algebra::is_unary(op))
-        return b == zero && real == 0 ? b : hash_to_number(static_cast<Residue>(op), {b}, real);
+        return b == zero && (real == 0 || real == 1) ? from_integer(real == 1)
+                                                     : hash_to_number(static_cast<Residue>(op), {b}, real);
       return hash_to_number(static_cast<Residue>(op), {a, b}, real);
     }
   }

@@ -294,9 +294,8 @@ class ProofReader {
     }
     if (found == std::end(step_syntax)) fail("expected a step, found '" + std::string(text.substr(0, 60)) + "'");
     step.op = static_cast<Op>(found - step_syntax);
-    if ((step.targets_maximum && !can_target_maximum(step.op)) || (!step.targets_maximum && step.op == Op::Project)) {
+    if (step.targets_maximum && !can_target_maximum(step.op))
       fail("expected a step on a maximum, found '" + std::string(word) + "'");
-    }
     for (std::size_t i = 1; i < head.size(); ++i) step.positions.push_back(number(head[i]));
     const std::size_t wanted = found->positions + (step.targets_maximum ? 1 : 0);
     if (found->positions != any_number && step.positions.size() != wanted)

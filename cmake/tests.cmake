@@ -4,6 +4,10 @@
 add_executable(prove_pairs tests/adversarial/prove_pairs.cc)
 target_link_libraries(prove_pairs PRIVATE rulemill_prove)
 
+# What tests/independent_checker checks: certificates of false rules.
+add_executable(forge tests/independent_checker/forge.cc)
+target_link_libraries(forge PRIVATE rulemill_prove)
+
 # What tests/fuzz runs: every parser on mutated bytes.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*.cc)
 add_executable(fuzz ${fuzz_sources})
@@ -36,7 +40,7 @@ if(TARGET rulemill)
     string(REGEX REPLACE "[.]py$" "" test ${source})
     add_test(NAME ${test} COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/${source})
     set_tests_properties(${test} PROPERTIES LABELS "cpu;mpi" TIMEOUT 900 SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "OK .skipped="
-      ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli")
+      ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FORGE=$<TARGET_FILE:forge>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli")
   endforeach()
   set_tests_properties(slurm/slurm_test PROPERTIES LABELS "slurm;mpi" COST 1000)  # begins first: it waits for most of its time
   # It makes the default rules that the packages contain.
@@ -57,6 +61,8 @@ add_test(NAME fuzz/long CONFIGURATIONS Slow
 add_test(NAME cli/faults_long CONFIGURATIONS Slow COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/cli/faults.py --runs 200)
 add_test(NAME optimize/equal_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/optimize/equal_test.py --mutations 500 --seed 1000)
+add_test(NAME check/steps_long CONFIGURATIONS Slow WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMAND test_check "no step of any kind*")
+set_tests_properties(check/steps_long PROPERTIES LABELS slow TIMEOUT 10800 ENVIRONMENT RULEMILL_RANDOM_STEPS=1000000)
 set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/verdicts_long adversarial/models_long fuzz/long cli/faults_long
   optimize/equal_long
   PROPERTIES LABELS slow TIMEOUT 10800

@@ -76,9 +76,9 @@ struct Function {
 };
 /// Whether `op` takes one argument, not two.
 inline bool is_unary(Function::Op op) { return op >= Function::Op::Exp; }
-/// Whether the formula is op(t), for the one argument t.
+/// Whether the formula is op(t), for the only argument t.
 inline bool applies_only(const Function& function, Function::Op op) {
-  return function.program.size() == 2 && function.program[0].op == Function::Op::Argument &&
+  return function.arity == 1 && function.program.size() == 2 && function.program[0].op == Function::Op::Argument &&
          function.program[1].op == op;
 }
 

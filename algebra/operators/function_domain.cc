@@ -63,14 +63,14 @@ FunctionRange evaluate_signs(FunctionOp op, Signs a, Signs b) {
     case FunctionOp::Tanh:
     case FunctionOp::Erf:
     case FunctionOp::Atan:
-      return {true, b};
+      return {true, {b.negative, b.zero, b.positive}};
     case FunctionOp::Floor:
       return {true, {b.negative, b.zero || b.positive, b.positive}};
     case FunctionOp::Sin:
     case FunctionOp::Cos:
       return {true, {}};
     case FunctionOp::Asin:
-      return {!b.negative && !b.positive, b};  // between -1 and 1
+      return {!b.negative && !b.positive, {b.negative, b.zero, b.positive}};  // defined between -1 and 1
     case FunctionOp::Acos:
       return {!b.negative && !b.positive, {false, true, true}};
     case FunctionOp::Abs:

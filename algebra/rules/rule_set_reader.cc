@@ -288,6 +288,11 @@ std::optional<std::string> find_typing_error(const Rule& rule, TermBank& bank, S
     return "types only if " + bank.term(rule.variables[v]).name + " is " + symbols.to_string(typed.shapes[v]) +
            ", found " + symbols.to_string(rule.shapes[v]);
   }
+  const std::vector<TermId> terms = outputs_of(rule), narrowed = outputs_of(typed);
+  for (std::size_t o = 0; o < terms.size(); ++o) {
+    if (terms[o] == narrowed[o]) continue;
+    return "types only if " + to_string(terms[o], bank, symbols) + " is " + to_string(narrowed[o], bank, symbols);
+  }
   for (const SizeCondition& required : typed.condition) {
     const Poly difference = required.right - required.left;
     const bool symmetric = required.relation == Relation::Eq || required.relation == Relation::Ne;

@@ -38,8 +38,9 @@ class DerivationChecker {
     for (std::size_t i = 0; i < instances.size(); ++i) {
       try {
         add_instance(instances[i]);
-      } catch (const CheckError& error) {
-        throw CheckError{"rule instance " + std::to_string(i + 1) + ": " + error.what};
+      } catch (CheckError& error) {
+        error.what = "rule instance " + std::to_string(i + 1) + ": " + error.what;
+        throw;
       }
     }
     for (const Guard& goal : goal_.target_obligations()) require("both sides have one shape", goal);

@@ -84,10 +84,7 @@ void check_by_other(const DefinednessProof& proof, const DefinednessCondition& c
   const Kernel::Context context{given, {condition.bound.begin(), condition.bound.end()}};
   expect(images.size() == proof.images.size() && images.size() == other.bound.size(),
          "expected a value for each index of the other condition");
-  for (const Atom atom : other.bound) {
-    expect(images.contains(atom), "an index of the other condition has no value");
-    kernel.check_scope(images.at(atom), context.scope);
-  }
+  for (const Atom atom : other.bound) expect(images.contains(atom), "an index of the other condition has no value");
   other.bound.clear();
   for_each_poly(other, [&](Poly& poly) { poly = statement.atoms().substitute(poly, images); });
   for (const Guard& guard : other.guards)
@@ -120,34 +117,29 @@ std::optional<std::vector<Obligation>> check_by_signs(const Factor& application,
 void check_definedness(const DefinednessProof& proof, const DefinednessCondition& condition, bool of_target,
                        const Guards& given, Statement& statement, Kernel& kernel) {
   using Kind = DefinednessProof::Kind;
+  const std::set<Atom> scope(condition.bound.begin(), condition.bound.end());
+  if (proof.guard) kernel.check_scope(proof.guard->poly, scope);
+  for (const auto& [atom, value] : proof.images) kernel.check_scope(value, scope);
+  kernel.check_scope(proof.lemmas, condition, scope);
   switch (proof.kind) {
     case Kind::Signs:
-    case Kind::NonemptySigns: {
-      const bool nonempty = proof.kind == Kind::NonemptySigns;
-      auto obligations = check_by_signs(condition.factors.at(0), nonempty, false, given, statement);
-      if (!obligations) throw CheckError{"the signs do not imply that it is defined: " + statement.text(condition)};
-      for (Obligation& obligation : *obligations) {
-        obligation.lemmas = proof.lemmas;
-        kernel.require(std::move(obligation));
-      }
-      return;
-    }
+    case Kind::NonemptySigns:
+      return kernel.require_defined(condition.factors.at(0), proof.kind == Kind::NonemptySigns, false, given,
+                                    proof.lemmas);
     case Kind::Vacuous:
       return kernel.require({"a definedness condition is vacuous", given, {}, {}, proof.lemmas});
     case Kind::Split: {
       const Guard& guard = proof.guard.value();
-      kernel.check_scope(guard.poly, {condition.bound.begin(), condition.bound.end()});
       const Guards regions = conjunction({guard}, complement(guard));
-      expect(proof.cases.size() == regions.size(), "expected a proof for each region");
       for (std::size_t i = 0; i < regions.size(); ++i)
-        check_definedness(proof.cases[i], condition, of_target, conjunction(given, {regions[i]}), statement, kernel);
+        check_definedness(at(proof.cases, i, "case"), condition, of_target, conjunction(given, {regions[i]}), statement,
+                          kernel);
       return;
     }
     case Kind::Equality:
     case Kind::Parity: {
       const std::vector<DefinednessCondition>& others = statement.definedness_conditions(!of_target).all;
-      expect(proof.condition < others.size(), "the other side has no such condition");
-      return check_by_other(proof, condition, others[proof.condition], given, statement, kernel);
+      return check_by_other(proof, condition, at(others, proof.condition, "condition"), given, statement, kernel);
     }
   }
 }

@@ -15,8 +15,7 @@ bool is_exp(const Function* function) { return function && algebra::applies_only
 
 }  // namespace
 
-/// log(c · Π F) = log(c) + Σ log(F) for positive c and F, where log(exp(t)) = t and log(1/t) = −log(t). A logarithm is
-/// defined where its argument is positive.
+/// log(c · Π F) = log(c) + Σ log(F) for positive c and F, where log(exp(t)) = t and log(1/t) = −log(t).
 Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, const Step& step) {
   const Factor whole = product.factors[f];
   const Function* function = function_of(whole);
@@ -26,29 +25,24 @@ Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, con
          "the argument is not one product without guards and bound indices");
   erase_at(product.factors, f);
   Sum parts;
-  const auto add = [&](std::int64_t sign, const Sum& value) {
-    for (const Product& part : value) {
-      parts.push_back(multiply(product, part));
-      parts.back().coefficient = parts.back().coefficient * Rational{sign, 1};
-    }
-  };
-  const auto add_logarithm = [&](std::int64_t sign, const Sum& value) {
+  const auto add = [&](const Sum& value) { parts.insert(parts.end(), value.begin(), value.end()); };
+  const auto logarithm_of = [&](const Sum& value) {
     Factor part = whole;
     part.arguments = {value};
-    require_defined(part, inside, step, "the signs do not imply that a factor is positive");
-    add(sign, to_sum(std::move(part)));
+    require_defined(part, true, true, inside.given, step.lemmas);
+    return to_sum(std::move(part));
   };
-  if (argument[0].coefficient != Rational{1, 1}) add_logarithm(1, {{argument[0].coefficient, {}, {}, {}}});
+  if (argument[0].coefficient != Rational{1, 1}) add(logarithm_of({{argument[0].coefficient, {}, {}, {}}}));
   for (const Factor& factor : argument[0].factors) {
     const Function* applied = function_of(factor);
-    if (applied && algebra::applies_only(*applied, Function::Op::Exp))
-      add(1, factor.arguments.at(0));
+    if (is_exp(applied))
+      add(factor.arguments.at(0));
     else if (applied && is_reciprocal(*applied))
-      add_logarithm(-1, factor.arguments.at(0));
+      parts = subtract(std::move(parts), logarithm_of(factor.arguments.at(0)));
     else
-      add_logarithm(1, to_sum(factor));
+      add(logarithm_of(to_sum(factor)));
   }
-  return parts;
+  return multiply(Sum{product}, parts);
 }
 
 /// log(Σ exp(u) · R) = u + log(Σ R) where the signs of Σ R are positive. exp(u) has no bound index of the products.
@@ -65,7 +59,7 @@ Sum Kernel::log_scale(Product product, std::size_t f, const Context& inside, con
            "the products in the logarithm do not have the factor in common");
     part.factors.erase(found);
   }
-  require_defined(whole, inside, step, "the signs do not imply that the rest is positive");
+  require_defined(whole, true, true, inside.given, step.lemmas);
   erase_at(product.factors, f);
   Sum parts = multiply(Sum{product}, power.arguments.at(0));
   product.factors.push_back(std::move(whole));
@@ -102,13 +96,12 @@ std::uint32_t Kernel::function_of_operation(Function::Op op) const {
   return static_cast<std::uint32_t>(found - functions.begin());
 }
 
-/// f(s, …) by its formula. The signs imply that no part of it is undefined. The formula is multiplied out; of other
-/// operations, each is a function of the definitions.
+/// f(s, …) by its formula, multiplied out. Each other operation is a function of the definitions.
 Sum Kernel::unfold(Product product, std::size_t f, const Context& inside, const Step& step) {
   const Factor whole = product.factors[f];
   const Function* function = function_of(whole);
   expect(function, "the factor is not a function");
-  require_defined(whole, inside, step, "the signs do not imply that the function is defined");
+  require_defined(whole, true, true, inside.given, step.lemmas);
   const auto leaf = [&](const Function::Instruction& node) -> std::optional<Sum> {
     if (node.op == Function::Op::Argument) return whole.arguments.at(node.argument);
     if (!node.exact) return std::nullopt;

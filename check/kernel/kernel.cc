@@ -2,6 +2,8 @@
 #include "check/kernel/kernel.h"
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 
 namespace rulemill::check {
 
@@ -10,7 +12,7 @@ using Op = Step::Op;
 
 std::set<std::size_t> positions(const Sum& sum, const Step& step) {
   const std::set<std::size_t> result(step.positions.begin(), step.positions.end());
-  expect(result.size() == step.positions.size() && !result.empty(), "expected distinct products");
+  expect(result.size() == step.positions.size(), "expected distinct products");
   at(sum, *result.rbegin(), "product");
   return result;
 }
@@ -20,27 +22,20 @@ void erase(Sum& sum, const std::set<std::size_t>& positions) {
 }
 
 void Kernel::require(Obligation obligation) {
-  if (is_trivial(obligation))
-    ++trivial_;
-  else
-    on_obligation_(std::move(obligation));
+  const bool of_sizes = obligation.goal && !obligation.goal->equality && atoms_.is_nonnegative(obligation.goal->poly);
+  of_sizes || is_trivial(obligation) ? void(++trivial_) : on_obligation_(std::move(obligation));
 }
 
 void Kernel::require(const Step& step, const char* what, Guards given, std::optional<Guard> goal) {
   require({what, std::move(given), std::move(goal), {}, step.lemmas});
 }
 
-void Kernel::require_point(const Guards& guards, const Images& point, const Context& context, const Step& step) {
-  for (const auto& [atom, value] : point) check_scope(value, context.scope);
-  for (const Guard& guard : guards)
-    require(step, "a range is not empty", context.given, atoms_.substitute(guard, point));
-}
-
 void Kernel::require_point(const Factor& maximum, const Context& context, const Step& step) {
   expect(step.polys.size() == maximum.bound.size(), "expected a point with one polynomial per index of the maximum");
   Images point;
   for (std::size_t i = 0; i < maximum.bound.size(); ++i) point[maximum.bound[i]] = step.polys[i];
-  require_point(maximum.guards, point, context, step);
+  for (const Guard& guard : maximum.guards)
+    require(step, "a range is not empty", context.given, atoms_.substitute(guard, point));
 }
 
 void Kernel::check_scope(const Poly& poly, const std::set<Atom>& scope) const {
@@ -52,13 +47,16 @@ void Kernel::check_scope(const Poly& poly, const std::set<Atom>& scope) const {
   }
 }
 
+/// Throws CheckError if an index cannot be bound, or is bound already.
+void Kernel::bind(Atom atom, std::set<Atom>& scope) const {
+  if (atoms_.kind(atom) != Atoms::Kind::Bound) throw CheckError{atoms_.text(Poly(atom)) + " cannot be bound"};
+  if (!scope.insert(atom).second) throw CheckError{atoms_.text(Poly(atom)) + " is bound twice"};
+}
+
 /// Throws CheckError if a bound index occurs outside its product or maximum, or shadows another.
 void Kernel::check_scope(const Product& product, std::set<Atom> scope) const {
   const auto enter = [&](const auto& range, std::set<Atom>& into) {
-    for (const Atom atom : range.bound) {
-      if (atoms_.kind(atom) != Atoms::Kind::Bound) throw CheckError{atoms_.text(Poly(atom)) + " cannot be bound"};
-      if (!into.insert(atom).second) throw CheckError{atoms_.text(Poly(atom)) + " is bound twice"};
-    }
+    for (const Atom atom : range.bound) bind(atom, into);
     for (const Guard& guard : range.guards) check_scope(guard.poly, into);
   };
   enter(product, scope);
@@ -78,7 +76,41 @@ void Kernel::check_vanishes(Sum sum, const Context& context, const std::vector<S
   if (!sum.empty()) throw CheckError{std::string(what) + ": " + statement_.text(sum[0]) + " remains"};
 }
 
+void Kernel::check_scope(const std::vector<ProductLemma>& lemmas, Product product, std::set<Atom> scope) const {
+  for_each_poly(product, [&](const Poly& poly) { atoms_.collect(poly, scope); });
+  for (const auto& [a, b] : lemmas) check_scope(a, scope), check_scope(b, scope);
+}
+
+/// Throws CheckError unless all that the step names is in scope. Points of a maximum are outside of it. What takes the
+/// place of an index, or counts its values, does not contain it.
+void Kernel::check_names(const Sum& sum, const Context& context, const Step& step) const {
+  const Product& product = at(sum, step.position(0), "product");
+  std::set<Atom> outside = context.scope, inside = outside, removed;
+  inside.insert(product.bound.begin(), product.bound.end());
+  if (step.targets_maximum || step.op == Op::Flatten || step.op == Op::DivideMax) {
+    outside = inside;
+    const Factor& maximum = at(product.factors, step.position(1), "factor");
+    inside.insert(maximum.bound.begin(), maximum.bound.end());
+  }
+  if (step.op == Op::Set || step.op == Op::CountRange) removed = {step.atom.value()};
+  if (step.op == Op::Project) std::ranges::copy(std::views::keys(step.images), std::inserter(removed, removed.end()));
+  for (const Atom atom : removed) check_scope(Poly(atom), inside);
+  std::set<Atom> changed = step.op == Op::NewIndex ? inside : outside;
+  if (step.op == Op::NewIndex) bind(step.atom.value(), changed);
+  for (const auto& [atom, image] : step.inverse) bind(atom, changed);
+  const auto check = [&](const Poly& poly, const std::set<Atom>& scope) {
+    check_scope(poly, scope);
+    for (const Atom atom : removed) expect(!atoms_.occurs(poly, atom), "the value of an index contains the index");
+  };
+  for (const Poly& poly : step.polys) check(poly, step.op == Op::DivideMax ? outside : inside);
+  if (step.guard) check(step.guard->poly, inside);
+  for (const auto& [atom, image] : step.images) check(image, step.op == Op::Map ? changed : inside);
+  for (const auto& [atom, image] : step.inverse) check(image, inside);
+  if (!step.lemmas.empty()) check_scope(step.lemmas, product, inside);
+}
+
 void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
+  check_names(sum, context, step);
   if (step.op == Op::Cancel || step.op == Op::CollectTerms) return cancel(sum, context, step);
   if (step.op == Op::Same) return same(sum, context, step);
   if (step.op == Op::Root) return root(sum, context, step);
@@ -130,8 +162,6 @@ void Kernel::change_range(Range& range, const Context& outside, const Step& step
     case Op::Set: {
       const Atom index = step.atom.value();
       const Poly& value = step.polys.at(0);
-      check_scope(value, inside.scope);
-      expect(!atoms_.occurs(value, index), "the value of an index contains the index");
       require(step, "an index has one value", inside.given, Guard{true, Poly(index) - value});
       for_each_poly(range, [&](Poly& poly) { poly = atoms_.substitute(poly, {{index, value}}); });
       if (std::erase(range.bound, index) == 0) range.guards.push_back({true, Poly(index) - value});
@@ -147,11 +177,8 @@ void Kernel::change_range(Range& range, const Context& outside, const Step& step
       return require(step, "a guard is redundant", conjunction(outside.given, range.guards), guard);
     }
     case Op::NewIndex: {
-      const Atom index = step.atom.value();
-      check_scope(step.polys.at(0), inside.scope);
-      expect(!inside.scope.contains(index) && !depends_on(range, {index}, atoms_), "the new index is in use");
-      range.bound.push_back(index);
-      return range.guards.push_back({true, Poly(index) - step.polys[0]});
+      range.bound.push_back(*step.atom);
+      return range.guards.push_back({true, Poly(*step.atom) - step.polys.at(0)});
     }
     case Op::Project: {
       expect(step.targets_maximum, "an index of a sum cannot be projected out");
@@ -167,32 +194,27 @@ void Kernel::change_range(Range& range, const Context& outside, const Step& step
         (drops ? dropped : kept).push_back(guard);
       }
       range.guards = std::move(kept);
-      return require_point(dropped, point, within(outside, range), step);
+      for (const Guard& guard : dropped)
+        require(step, "a range is not empty", within(outside, range).given, atoms_.substitute(guard, point));
+      return;
     }
     default:
-      return map(range, outside, step);
+      return map(range, step);
   }
 }
 
-/// φ contains the new indices, ψ the old ones, and both those that are bound outside. φ and ψ are inverse to each other
-/// as polynomials. So the map is one-to-one between all integer points, and a sum or maximum over them is the same.
+/// φ and ψ are inverse to each other as polynomials, so the map is one-to-one between all integer points.
 template <class Range>
-void Kernel::map(Range& range, const Context& outside, const Step& step) const {
+void Kernel::map(Range& range, const Step& step) const {
   const Images images(step.images.begin(), step.images.end()), inverse(step.inverse.begin(), step.inverse.end());
-  expect(images.size() == step.images.size() && inverse.size() == step.inverse.size(), "an index is mapped twice");
-  std::set<Atom> mapped, with_new = outside.scope;
-  for (const auto& [atom, image] : images) mapped.insert(atom);
-  for (const auto& [atom, image] : inverse) with_new.insert(atom);
-  expect(mapped == std::set<Atom>(range.bound.begin(), range.bound.end()),
-         "the map is not defined on exactly the bound indices");
-  const auto check_inverse = [&](const Images& one, const Images& other, const std::set<Atom>& scope) {
-    for (const auto& [atom, image] : one) {
-      check_scope(image, scope);
+  const auto keys = std::views::keys(step.images);
+  expect(std::ranges::is_permutation(keys, range.bound), "the map is not defined on exactly the bound indices");
+  const auto check_inverse = [&](const Images& one, const Images& other) {
+    for (const auto& [atom, image] : one)
       expect(atoms_.substitute(image, other) == Poly(atom), "the map and its inverse are not inverse to each other");
-    }
   };
-  check_inverse(images, inverse, with_new);
-  check_inverse(inverse, images, within(outside, range).scope);
+  check_inverse(images, inverse);
+  check_inverse(inverse, images);
   for_each_poly(range, [&](Poly& poly) { poly = atoms_.substitute(poly, images); });
   range.bound.clear();
   for (const auto& [atom, image] : step.inverse) range.bound.push_back(atom);
@@ -205,10 +227,8 @@ void Kernel::count_range(Product& product, const Context& context, const Step& s
   expect(std::erase(product.bound, index) == 1, "the index is not bound there");
   expect(std::erase(product.guards, least) > 0 && std::erase(product.guards, most) > 0,
          "the index has a different range");
-  const Poly number = high - low + 1;
-  if (!atoms_.is_nonnegative(number))
-    require(step, "a range has a nonnegative size", within(context, product).given, Guard{false, number});
-  product.factors.push_back({Factor::Kind::Integer, 0, {number}, {}, {}, {}});
+  require(step, "a range has a nonnegative size", within(context, product).given, Guard{false, high - low + 1});
+  product.factors.push_back({Factor::Kind::Integer, 0, {high - low + 1}, {}, {}, {}});
 }
 
 namespace {
@@ -237,10 +257,7 @@ void Kernel::root(Sum& sum, const Context& context, const Step& step) {
          "the factor is not a square root by its formula");
   expect(of_absolute && algebra::applies_only(*of_absolute, Function::Op::Abs),
          "the other factor is not an absolute value by its formula");
-  Sum square;
-  for (const Product& one : absolute.arguments.at(0)) {
-    for (const Product& other : absolute.arguments[0]) square.push_back(multiply(one, other));
-  }
+  const Sum square = multiply(absolute.arguments.at(0), absolute.arguments[0]);
   check_vanishes(subtract(root.arguments.at(0), square), within(context, sum[step.position(0)]), step.block,
                  "the argument of the root is not shown to be the square");
   root = absolute;
@@ -248,11 +265,6 @@ void Kernel::root(Sum& sum, const Context& context, const Step& step) {
 
 /// CollectTerms is Cancel for the products and −(c + d) · R, the negated result.
 void Kernel::cancel(Sum& sum, const Context& context, const Step& step) {
-  const auto factors = [](const Product& product) {
-    std::vector<Factor> result;
-    for (const Factor& factor : product.factors) result.push_back(with_sorted_guards(factor));
-    return result;
-  };
   std::set<std::size_t> members = positions(sum, step);
   const std::size_t onto = step.position(0);
   const Product& first = sum[onto];
@@ -261,14 +273,14 @@ void Kernel::cancel(Sum& sum, const Context& context, const Step& step) {
   for (const std::size_t p : step.positions) {
     const Product& product = sum[p];
     if (!std::ranges::is_permutation(product.bound, first.bound) ||
-        !std::ranges::is_permutation(factors(product), factors(first))) {
+        !std::ranges::is_permutation(product.factors, first.factors, {}, with_sorted_guards, with_sorted_guards)) {
       throw CheckError{"products " + std::to_string(onto) + " and " + std::to_string(p) + " have different factors"};
     }
     obligation.indicators.emplace_back(product.coefficient, product.guards);
     total = total + product.coefficient;
   }
   if (step.op == Op::CollectTerms) {
-    expect(total.num != 0, "the products cancel");
+    expect(total.num != 0, "the coefficients add up to 0");
     obligation.indicators.emplace_back(-total, first.guards);
     sum[onto].coefficient = total;
     members.erase(onto);

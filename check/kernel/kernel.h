@@ -34,57 +34,48 @@ algebra::Signs signs_of(const Factor& factor, const Statement& statement);
 std::optional<std::vector<Obligation>> check_by_signs(const Factor& application, bool nonempty, bool undefined_is_zero,
                                                       const Guards& given, const Statement& statement);
 
-/// One use of an inference rule. A product is c · Σ_b [G] Π F and Γ is what its context gives; Γ, G ⊢ φ is an
-/// obligation. In the text of a step P, F, A and D are the positions of a product, of a factor in it, and of an
-/// argument or an index of that factor; {…} are nested steps. Rules on G and b also apply to maxima max_{b: G} t.
+/// One use of an inference rule of docs/kernel.md, which has its side conditions. A product is c · Σ_b [G] Π F. In the
+/// text of a step P, F, A and D are the positions of a product, of a factor in it, and of an argument or an index of
+/// that factor; {…} are nested steps. Rules on G and b also apply to maxima max_{b: G} t.
 struct Step {
   enum class Op : std::uint8_t {
-    Drop,        // drop P: the product → 0 if Γ, G ⊢ false
-    Set,         // set P x := p: Σ_x [G] F → ([G] F)(x := p) if Γ, G ⊢ x = p; a free x stays as the guard x = p
-    Split,       // split P g: [G] F → [G, g] F + Σ_h [G, h] F, appended for the regions h where g does not hold
-    Map,         // map P x := φ(u), … <- u := ψ(x), …: Σ_x F(x) → Σ_u F(φ(u)) if ψ is the inverse of φ
-    AddGuard,    // add_guard P g: [G] F → [G, g] F if Γ, G ⊢ g
-    DropGuard,   // drop_guard P G: [G, g] F → [G] F if Γ, G ⊢ g
-    Index,       // index P F D := p: t[…, i, …] → t[…, p, …] if Γ, G ⊢ i = p
-    Within,      // within P F A {…}: the steps rewrite argument A of F, where Γ, G and the guards of F hold
-    Same,        // same P F A P F A {…}: the first argument s → the second, t, if the steps rewrite s − t to 0
-    Zero,        // zero P F: the product → 0 if F is a maximum of 0, or f(0) with the law f(0) = 0
-    Idempotent,  // idempotent P F: f(f(t)) → f(t), by a law of f
-    Commute,     // commute P F: f(s, t) → f(t, s), by a law of f
-    InstantiateMax,  // instantiate_max P F p, …: max_{b: H} (s + t) → max_{b: H} s + t if Γ, G ⊢ H(b := p) and b is not
-                     // in t
-    Cancel,    // cancel P P …: Σ_i c_i Σ_b [G_i] F → 0 if Γ ⊢ Σ_i c_i · [G_i] = 0
-    NewIndex,  // new_index P x := p: Σ_b [G] F → Σ_{b, x} [G, x = p] F for a fresh index x
-    Project,   // projectmax P F b := p, …: max_{b, c: G', H} t → max_{c: G'} t if Γ, G, G' ⊢ H(b := p) and b is
-               // in neither G' nor t
-    CountRange,  // count_range P b := l, h: Σ_b [l ≤ b ≤ h] F → (h + 1 − l) · F if Γ, G ⊢ h + 1 ≥ l and b is not in F
-    Expand,            // expand P F: (Σ_j c_j · m_j) · R → Σ_j c_j · m_j · R for an integer with monomials m_j
-    CancelReciprocal,  // cancel_reciprocal P F G: p · 1/p → 1 if Γ, G ⊢ p ≥ 1
-    Constant,          // constant P F: f(c) → its value, for numbers c at which the formula of f has an exact value
-    Scale,     // scale P F: f(c · t) → c^d · f(t) if Γ, G ⊢ c > 0, by a law of f; a maximum has d = 1, less and
-               // equal have d = 0
-    SplitExp,  // split_exp P F Q: f(s + t) → f(s) · f(t) for product Q of the argument, by a law of f
-    MergeExp,  // merge_exp P F G: f(s) · f(t) → f(s + t), by a law of f
-    Monotone,  // monotone P F p, …: max_{b: H} f(t) → f(max_{b: H} t) if f is nondecreasing, and f(0) = 0 or
-               // Γ, G ⊢ H(b := p); also for max and min of f(s) and f(t), or of f(t) and a number c = f(c)
-    Flatten,   // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t if Γ, G, G' ⊢ H(c := p)
-    CollectTerms,  // collect_terms P Q: c · R + d · R → (c + d) · R if c + d ≠ 0
-    Order,  // order P P …: Σ_i c_i Σ_b [G] F_i → 0 if Γ, G imply Σ_i c_i · F_i = 0 for every order of the values that
-            // piecewise functions compare, and all values of floor and quotients
-    Parity,     // parity P F: f(−t) → −f(t) or f(t), by a law of f
-    CancelSum,  // cancel_sum P F {…}: (Σ_b [G] R) · 1/S → 1 if the steps rewrite Σ_b [G] R − S to 0 and the signs
-                // of S exclude 0
-    Logarithm,  // logarithm P F: log(Π F_i) → Σ log(F_i) if signs show that each F_i is positive; log(exp(t)) → t and
-                // log(1/t) → −log(t)
-    Root,       // root P F Q G {…}: √t → |s|, which is factor G of Q, if the steps rewrite t − s² to 0
-    RootOfExp,  // root_of_exp P F: √exp(t) → exp(t/2), power(exp(t), s) → exp(t · s)
-    LogScale,  // log_scale P F E: log(exp(u) · t) → u + log(t) for the factor E of the first product of the argument,
-               // which all products have, if signs show that t is positive
-    Compare,  // compare P F: less(f(s), f(t)) → less(s, t) for exp, tanh, erf and atan; also for equal
-    Shift,    // shift P F A B: less(s + r, t + r) → less(s, t) for products A and B of the arguments; also for equal
-    DivideMax,  // divide_max P F g; p, …; q, …: max_{b: H} t → max(max_{b: H, g} t, max_{b: H, h} t) for an inequality
-                // g that does not hold where h does, if Γ, G ⊢ (H, g)(b := p) and Γ, G ⊢ (H, h)(b := q)
-    Unfold,  // unfold P F: f(s, …) → its formula in functions of one operation, if the signs of s, … are in its domain
+    Drop,            // drop P: the product → 0
+    Set,             // set P x := p: Σ_x [G] F → ([G] F)(x := p); a free x stays as the guard x = p
+    Split,           // split P g: [G] F → [G, g] F + Σ_h [G, h] F, appended for the regions h where g does not hold
+    Map,             // map P x := φ(u), … <- u := ψ(x), …: Σ_x F(x) → Σ_u F(φ(u))
+    AddGuard,        // add_guard P g: [G] F → [G, g] F
+    DropGuard,       // drop_guard P G: [G, g] F → [G] F
+    Index,           // index P F D := p: t[…, i, …] → t[…, p, …]
+    Within,          // within P F A {…}: the steps rewrite argument A of F
+    Same,            // same P F A P F A {…}: the first argument s → the second, t; the steps rewrite s − t to 0
+    Zero,            // zero P F: the product → 0
+    Idempotent,      // idempotent P F: f(f(t)) → f(t)
+    Commute,         // commute P F: f(s, t) → f(t, s)
+    InstantiateMax,  // instantiate_max P F p, …: max_{b: H} (s + t) → max_{b: H} s + t
+    Cancel,          // cancel P P …: Σ_i c_i Σ_b [G_i] F → 0
+    NewIndex,        // new_index P x := p: Σ_b [G] F → Σ_{b, x} [G, x = p] F
+    Project,         // projectmax P F b := p, …: max_{b, c: G', H} t → max_{c: G'} t
+    CountRange,      // count_range P b := l, h: Σ_b [l ≤ b ≤ h] F → (h + 1 − l) · F
+    Expand,          // expand P F: (Σ_j c_j · m_j) · R → Σ_j c_j · m_j · R for an integer with monomials m_j
+    CancelReciprocal,  // cancel_reciprocal P F G: p · 1/p → 1
+    Constant,          // constant P F: f(c, …) → its value, for numbers c
+    Scale,             // scale P F: f(c · t) → c^d · f(t); a maximum has d = 1, less and equal have d = 0
+    SplitExp,          // split_exp P F Q: f(s + t) → f(s) · f(t) for product Q of the argument
+    MergeExp,          // merge_exp P F G: f(s) · f(t) → f(s + t)
+    Monotone,          // monotone P F p, …: max_{b: H} f(t) → f(max_{b: H} t); also of max and min of f(s) and f(t)
+    Flatten,           // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t
+    CollectTerms,      // collect_terms P Q …: Σ_i c_i · R → (Σ_i c_i) · R
+    Order,             // order P P …: Σ_i c_i Σ_b [G] F_i → 0
+    Parity,            // parity P F: f(−t) → −f(t) or f(t)
+    CancelSum,         // cancel_sum P F {…}: (Σ_b [G] R) · 1/S → 1; the steps rewrite Σ_b [G] R − S to 0
+    Logarithm,         // logarithm P F: log(Π F_i) → Σ log(F_i); log(exp(t)) → t and log(1/t) → −log(t)
+    Root,              // root P F Q G {…}: √t → |s|, which is factor G of Q; the steps rewrite t − s² to 0
+    RootOfExp,         // root_of_exp P F: √exp(t) → exp(t/2), power(exp(t), s) → exp(t · s)
+    LogScale,          // log_scale P F E: log(exp(u) · t) → u + log(t) for factor E of the argument's first product
+    Compare,           // compare P F: less(f(s), f(t)) → less(s, t); also of equal
+    Shift,             // shift P F A B: less(s + r, t + r) → less(s, t) for products A and B; also of equal
+    DivideMax,         // divide_max P F g; p, …; q, …: max_{b: H} t → max(max_{b: H, g} t, max_{b: H, h} t)
+    Unfold,            // unfold P F: f(s, …) → its formula in functions of one operation
   };
   Op op = Op::Drop;
   bool targets_maximum = false;        // of Set, Map, AddGuard, DropGuard, NewIndex, Project: factor F, not product P
@@ -114,8 +105,7 @@ class Kernel {
     Guards given;
     std::set<Atom> scope;
   };
-  /// Throws CheckError on a step that does not apply. Then the product at the step's first position may have changed,
-  /// and products may have been appended.
+  /// Throws CheckError on a step that does not apply. Then the sum may have changed.
   void apply(Sum& sum, const Context& context, const Step& step);
   void run(Sum& sum, const Context& context, const std::vector<Step>& steps) {
     for (const Step& step : steps) apply(sum, context, step);
@@ -136,15 +126,20 @@ class Kernel {
   /// Throws CheckError unless the indices of the sum are in scope and the steps rewrite it to the empty sum.
   void check_vanishes(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what);
   void require(Obligation obligation);
+  /// Requires that signs alone imply that the application of a function is defined (check_by_signs).
+  void require_defined(const Factor& application, bool nonempty, bool undefined_is_zero, const Guards& given,
+                       const std::vector<ProductLemma>& lemmas);
+  /// Throws CheckError unless the bound indices are in scope.
   void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
+  /// The same for lemmas, which may contain the indices of the product, too.
+  void check_scope(const std::vector<ProductLemma>& lemmas, Product product, std::set<Atom> scope) const;
 
  private:
   void require(const Step& step, const char* what, Guards given, std::optional<Guard> goal);
-  /// Requires that the guards hold at the point. The polynomials of the point are in scope.
-  void require_point(const Guards& guards, const Images& point, const Context& context, const Step& step);
-  /// The same at the point that the step gives, in the order of the maximum's indices.
+  /// Requires that the maximum's guards hold at the point that the step gives, in the order of its indices.
   void require_point(const Factor& maximum, const Context& context, const Step& step);
-  void require_positive(const Poly& number, const Context& context, const Step& step);
+  void check_names(const Sum& sum, const Context& context, const Step& step) const;
+  void bind(Atom atom, std::set<Atom>& scope) const;
   void check_scope(const Product& product, std::set<Atom> scope) const;
 
   // Steps on a whole sum.
@@ -156,7 +151,7 @@ class Kernel {
   template <class Range>
   void change_range(Range& range, const Context& outside, const Step& step);
   template <class Range>
-  void map(Range& range, const Context& outside, const Step& step) const;
+  void map(Range& range, const Step& step) const;
   void count_range(Product& product, const Context& context, const Step& step);
 
   /// Steps on factor f of product p (laws.cc). They return the products that replace it, or nothing if it is changed.
@@ -170,7 +165,6 @@ class Kernel {
   Sum log_scale(Product product, std::size_t f, const Context& inside, const Step& step);
   void divide_max(Factor& factor, const Context& inside, const Step& step);
   Sum unfold(Product product, std::size_t f, const Context& inside, const Step& step);
-  void require_defined(const Factor& application, const Context& context, const Step& step, const char* what);
   /// The first function of the definitions whose formula is op(s) or op(s, t), or 1/t for a quotient.
   std::uint32_t function_of_operation(algebra::Function::Op op) const;
   const algebra::Function* function_of(const Factor& factor) const {

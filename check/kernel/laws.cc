@@ -63,7 +63,7 @@ bool compares_values(const Function* function) {
 
 bool is_operation(const Function& function, Function::Op op) {
   const auto& real = function.program;
-  return real.size() == 3 && real[0].op == Function::Op::Argument && real[0].argument == 0 &&
+  return function.arity == 2 && real.size() == 3 && real[0].op == Function::Op::Argument && real[0].argument == 0 &&
          real[1].op == Function::Op::Argument && real[1].argument == 1 && real[2].op == op;
 }
 
@@ -129,7 +129,7 @@ std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const 
       const Factor& inverse = at(product.factors, g, "factor");
       expect(factor.kind == Kind::Integer && inverse.kind == Kind::Inverse && factor.index == inverse.index,
              "the factors are not p and 1/p");
-      require_positive(factor.index[0], inside, step);
+      require(step, "a factor is positive", inside.given, Guard{false, factor.index[0] - 1});
       erase_at(product.factors, std::max(f, g));
       erase_at(product.factors, std::min(f, g));
       return {};
@@ -193,7 +193,7 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
       return {};
     }
     case Op::RootOfExp: {
-      const bool is_root = unary && algebra::applies_only(*function, Function::Op::Sqrt);
+      const bool is_root = function && algebra::applies_only(*function, Function::Op::Sqrt);
       const bool applies = is_root || (function && is_operation(*function, Function::Op::Power));
       const Factor* inner = applies ? single_factor(factor.arguments[0]) : nullptr;
       expect(inner && function_of(*inner) && algebra::applies_only(*function_of(*inner), Function::Op::Exp),
@@ -213,7 +213,7 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
       erase_at(t, b);
       return {};
     }
-    case Op::Compare: {
+    default: {  // Compare
       expect(compares_values(function), "the factor is not a comparison by its formula");
       const Factor *first = single_factor(factor.arguments[0]), *second = single_factor(factor.arguments[1]);
       const Function* applied = first && second ? function_of(*first) : nullptr;
@@ -224,14 +224,7 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
       factor.arguments = {Sum(first->arguments[0]), Sum(second->arguments[0])};
       return {};
     }
-    default:
-      throw CheckError{"a step of unknown kind"};
   }
-}
-
-void Kernel::require_positive(const Poly& number, const Context& context, const Step& step) {
-  if (!atoms_.is_nonnegative(number - 1))
-    require(step, "a factor is positive", context.given, Guard{false, number - 1});
 }
 
 /// c · Σ [G] max_{b: H} (s + Σ_j t_j) · F = c · Σ [G] max_{b: H} (s) · F + Σ_j c · Σ [G] t_j · F where no t_j depends
@@ -240,37 +233,34 @@ Sum Kernel::instantiate_max(Product product, std::size_t f, const Context& insid
   Factor maximum = product.factors[f];
   expect(maximum.kind == Kind::Max, "the factor is not a maximum");
   erase_at(product.factors, f);
-  if (maximum.bound.empty())
-    product.guards = conjunction(product.guards, maximum.guards);
-  else
-    require_point(maximum, inside, step);
-  Sum parts, rest;
-  for (const Product& part : maximum.arguments.at(0)) {
-    if (depends_on(part, maximum.bound, atoms_)) {
-      rest.push_back(part);
-    } else {
-      parts.push_back(multiply(product, part));
-      remove_redundant(parts.back().guards);
-    }
-  }
+  if (maximum.bound.empty()) product.guards = conjunction(product.guards, std::exchange(maximum.guards, {}));
+  require_point(maximum, inside, step);
+  Sum& rest = maximum.arguments.at(0);
+  const auto is_inside = [&](const Product& part) { return depends_on(part, maximum.bound, atoms_); };
+  const auto outside = std::ranges::stable_partition(rest, is_inside);
+  Sum parts = multiply(Sum{product}, Sum(outside.begin(), outside.end()));
+  for (Product& part : parts) remove_redundant(part.guards);
+  rest.erase(outside.begin(), outside.end());
   if (rest.empty()) return parts;
   expect(!parts.empty(), "every product in the maximum depends on its indices");
-  maximum.arguments[0] = std::move(rest);
   product.factors.push_back(std::move(maximum));
   parts.push_back(std::move(product));
   return parts;
 }
 
-/// f(c · t) = c^d · f(t), where c is the content of the coefficients times each factor that all products have and that
-/// contains no bound index: p and 1/p with p ≥ 1, and values of an exponential function g with g(0) = 1. These are
-/// positive: g(t) is the square of g(t/2), and g(t) · g(−t) = g(0) = 1. A comparison has d = 0.
+/// f(c · t) = c^d · f(t), where c is the content of the coefficients times each positive factor that all products have
+/// and that contains no bound index. A comparison has d = 0.
 void Kernel::scale(Product& product, std::size_t f, const Context& inside, const Step& step) {
   Factor& factor = product.factors[f];
   const Function* function = function_of(factor);
   const int degree = factor.kind == Kind::Max ? 1 : function ? function->degree : 0;
   std::vector<Product*> parts;
+  std::vector<Atom> bound = factor.bound;
   for (Sum& argument : factor.arguments) {
-    for (Product& part : argument) parts.push_back(&part);
+    for (Product& part : argument) {
+      parts.push_back(&part);
+      bound.insert(bound.end(), part.bound.begin(), part.bound.end());
+    }
   }
   const bool compares = compares_values(function);
   expect((degree != 0 || compares) && !parts.empty(), "the factor has no scaling law");
@@ -279,19 +269,18 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
     if (!applied) return candidate.kind == Kind::Inverse || candidate.kind == Kind::Integer;
     return applied->exponential && algebra::evaluate_exactly(*applied, std::vector{Rational{0, 1}}) == Rational{1, 1};
   };
-  const auto find = [&](const Product& part, const Factor& candidate) {
-    return static_cast<std::size_t>(std::ranges::find(part.factors, candidate, with_sorted_guards) -
-                                    part.factors.begin());
+  const auto find = [](Product* part, const Factor& candidate) {
+    return std::ranges::find(part->factors, candidate, with_sorted_guards);
   };
   Product scaled_out;
   for (const Factor& each : std::vector<Factor>(parts[0]->factors)) {
     Factor candidate = with_sorted_guards(each);
-    const bool common = std::ranges::all_of(parts, [&](const Product* part) {
-      return find(*part, candidate) < part->factors.size() && !depends_on(candidate, part->bound, atoms_);
-    });
-    if (!common || !is_positive(candidate) || depends_on(candidate, factor.bound, atoms_)) continue;
-    if (candidate.kind != Kind::Apply) require_positive(candidate.index.at(0), inside, step);
-    for (Product* part : parts) erase_at(part->factors, find(*part, candidate));
+    const auto contains = [&](Product* part) { return find(part, candidate) != part->factors.end(); };
+    if (!std::ranges::all_of(parts, contains) || !is_positive(candidate) || depends_on(candidate, bound, atoms_))
+      continue;
+    if (candidate.kind != Kind::Apply)
+      require(step, "a factor is positive", inside.given, Guard{false, candidate.index.at(0) - 1});
+    for (Product* part : parts) part->factors.erase(find(part, candidate));
     scaled_out.factors.push_back(std::move(candidate));
   }
   const Rational number = content(parts);
@@ -300,17 +289,14 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
   if (compares) return;
   scaled_out.coefficient = degree == 1 ? number : reciprocal(number);
   for (Factor& other : scaled_out.factors) {
-    if (degree == 1) continue;
-    if (other.kind == Kind::Apply)
-      other.arguments.at(0) = subtract({}, other.arguments[0]);
-    else
+    if (degree == -1 && other.kind == Kind::Apply) other.arguments.at(0) = subtract({}, other.arguments[0]);
+    if (degree == -1 && other.kind != Kind::Apply)
       other.kind = other.kind == Kind::Integer ? Kind::Inverse : Kind::Integer;
   }
   product = multiply(std::move(product), scaled_out);
 }
 
-/// For a nondecreasing f, max_{b: H} f(t) = f(max_{b: H} t), and max(f(s), f(t)) = f(max(s, t)), and the same for min.
-/// In the latter f(s) may be a number c = f(c), as in relu(f(t)).
+/// max_{b: H} f(t) = f(max_{b: H} t), and max(f(s), f(t)) = f(max(s, t)), where f(s) may be a number c = f(c).
 void Kernel::monotone(Factor& factor, const Context& inside, const Step& step) {
   const bool is_range = factor.kind == Kind::Max;
   const Factor* first = is_range || function_of(factor) ? single_factor(factor.arguments.at(0)) : nullptr;
@@ -342,16 +328,18 @@ void Kernel::cancel_sum(Product& product, std::size_t f, const Context& context,
   rest.coefficient = {1, 1};
   erase_at(rest.factors, f);
   check_vanishes(subtract({rest}, quotient.arguments.at(0)), context, step.block, "the divisor differs from the sum");
-  require_defined(quotient, context, step, "the signs do not exclude a divisor of 0");
+  require_defined(quotient, true, true, context.given, step.lemmas);
   product = {product.coefficient, {}, {}, {}};
 }
 
-/// Requires that signs imply that the function is defined there. Undefined values in its arguments count as 0.
-void Kernel::require_defined(const Factor& application, const Context& context, const Step& step, const char* what) {
-  const auto obligations = check_by_signs(application, true, true, context.given, statement_);
-  expect(obligations.has_value(), what);
-  for (const Obligation& obligation : *obligations)
-    require(step, obligation.what.c_str(), obligation.given, obligation.goal);
+void Kernel::require_defined(const Factor& application, bool nonempty, bool undefined_is_zero, const Guards& given,
+                             const std::vector<ProductLemma>& lemmas) {
+  auto obligations = check_by_signs(application, nonempty, undefined_is_zero, given, statement_);
+  if (!obligations) throw CheckError{"the signs do not imply that it is defined: " + statement_.text(application)};
+  for (Obligation& obligation : *obligations) {
+    obligation.lemmas = lemmas;
+    require(std::move(obligation));
+  }
 }
 
 }  // namespace rulemill::check

@@ -157,14 +157,12 @@ class Lowering {
   static Sum multiply(const Sum& a, const Sum& b) {
     Sum result;
     for (const Product& left : a) {
-      Sum row;
       for (const Product& right : b) {
         Product product = check::multiply(left, right);
         product.guards = conjunction(right.guards, left.guards);
         remove_redundant(product.guards);
-        add(row, {std::move(product)});
+        add(result, {std::move(product)});
       }
-      add(result, row);
     }
     return result;
   }

@@ -18,7 +18,7 @@ using algebra::Rational;
 struct Product;
 using Sum = std::vector<Product>;
 
-/// Read: variable[index]. Inverse: 1 / index[0], where index[0] ≥ 1. Integer: index[0]. Apply: function(arguments...).
+/// Read: variable[index]. Inverse: 1 / max(index[0], 1). Integer: index[0]. Apply: function(arguments...).
 /// Max: the maximum of arguments[0] over the values of `bound` for which `guards` hold, 0 if there are none.
 struct Factor {
   enum class Kind : std::uint8_t { Read, Inverse, Integer, Apply, Max };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <span>
 
 #include "algebra/sizes/checked.h"
 
@@ -13,26 +12,12 @@ using algebra::checked_multiply;
 
 namespace {
 
-/// a − sign · b, if that is a constant. Allocates nothing, since most obligations end here.
-std::optional<std::int64_t> constant_difference(const Poly& a, std::int64_t sign, const Poly& b) {
-  const auto variable = [](const Poly& poly) {
-    return std::span(poly.terms()).subspan(poly.constant_term() == 0 ? 0 : 1);
-  };
-  const auto cancels = [&](const Poly::Term& s, const Poly::Term& t) {
-    return s.monomial == t.monomial && s.coefficient == checked_multiply(sign, t.coefficient);
-  };
-  if (!std::ranges::equal(variable(a), variable(b), cancels)) return std::nullopt;
-  return algebra::checked_subtract(a.constant_term(), checked_multiply(sign, b.constant_term()));
-}
-
 /// True if one of the given guards alone implies the goal.
 bool follows(const Guard& goal, const Guards& given) {
-  const auto implies = [&](const Guard& guard, std::int64_t sign) {
-    const auto slack = constant_difference(goal.poly, sign, guard.poly);
-    return slack && (goal.equality ? guard.equality && *slack == 0 : *slack >= 0);
-  };
   return always_holds(goal) || std::ranges::any_of(given, [&](const Guard& guard) {
-           return implies(guard, 1) || (guard.equality && implies(guard, -1));
+           const bool is_usable = guard.equality || !goal.equality;
+           return is_usable && (always_holds({goal.equality, goal.poly - guard.poly}) ||
+                                (guard.equality && always_holds({goal.equality, goal.poly + guard.poly})));
          });
 }
 

@@ -30,9 +30,10 @@ void check_domains(const Proof& proof, Statement& statement, Kernel& kernel) {
   }
 }
 
-CheckedProof collect_obligations(Statement& statement, const std::function<void(Kernel&)>& check) {
+CheckedProof collect_obligations(const Proof& proof, Statement& statement, const std::function<void(Kernel&)>& check) {
   CheckedProof result;
   Kernel kernel(statement, [&](Obligation obligation) { result.obligations.push_back(std::move(obligation)); });
+  kernel.check_scope(proof.lemmas, {}, {});
   check(kernel);
   result.trivial = kernel.trivial();
   return result;
@@ -41,20 +42,18 @@ CheckedProof collect_obligations(Statement& statement, const std::function<void(
 }  // namespace
 
 CheckedProof check_domains(const Proof& proof, Statement& statement) {
-  return collect_obligations(statement, [&](Kernel& kernel) { check_domains(proof, statement, kernel); });
+  return collect_obligations(proof, statement, [&](Kernel& kernel) { check_domains(proof, statement, kernel); });
 }
 
 CheckedProof check_proof(const Proof& proof, Statement& statement) {
   expect(proof.outputs.size() == statement.outputs(), "the proof has a different number of outputs");
-  return collect_obligations(statement, [&](Kernel& kernel) {
+  return collect_obligations(proof, statement, [&](Kernel& kernel) {
     for (std::size_t o = 0; o < proof.outputs.size(); ++o) check_output(proof.outputs[o], o, statement, kernel);
     check_domains(proof, statement, kernel);
     for (const Guard& goal : statement.target_obligations())
       kernel.require({"both sides have one shape", statement.facts(), goal, {}, proof.lemmas});
-    for (const Poly& divisor : statement.atoms().divisors()) {
-      if (!statement.atoms().is_nonnegative(divisor - 1))
-        kernel.require({"a divisor is positive", statement.facts(), Guard{false, divisor - 1}, {}, proof.lemmas});
-    }
+    for (const Poly& divisor : statement.atoms().divisors())
+      kernel.require({"a divisor is positive", statement.facts(), Guard{false, divisor - 1}, {}, proof.lemmas});
   });
 }
 

@@ -12,12 +12,11 @@ namespace rulemill::check {
 struct DefinednessProof {
   enum class Kind : std::uint8_t {
     Signs,          // signs: the signs of the arguments imply that they are in the function's domain
-    NonemptySigns,  // signs at points: the same, if each sum has a point, where all bound indices are 0 (an obligation)
-    Vacuous,        // empty: the guards cannot hold (an obligation)
+    NonemptySigns,  // signs at points: the same, if each sum has a point, where all bound indices are 0
+    Vacuous,        // empty: the guards cannot hold
     Split,          // split: g: a proof where the guard g holds, and one for each region where it does not
-    Equality,  // from D: x := p; … {…} …: condition D of the other side, at the indices x := p, is on the same
-               // function; for each argument, steps rewrite the difference to 0. Its guards are obligations
-    Parity,    // opposite D: x := p; … {…} …: the same for a function with a parity law, at the negated argument
+    Equality,  // from D: x := p; … {…} …: condition D of the other side; steps for each argument's difference
+    Parity,    // opposite D: x := p; … {…} …: the same at the negated argument
   };
   Kind kind = Kind::Signs;
   std::size_t condition = 0;  // D

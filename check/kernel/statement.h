@@ -82,8 +82,7 @@ class Statement {
   std::map<algebra::NodeId, TypedNode> nodes_;
 };
 
-/// Creates the atoms of the rule's sizes in the order of their names, so that texts do not depend on earlier uses of
-/// the symbols. Not trusted.
+/// Creates the atoms of the rule's sizes in the order of their names, for texts that depend on the rule alone.
 void intern_sizes(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
                   Atoms& atoms);
 

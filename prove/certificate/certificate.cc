@@ -167,7 +167,8 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
     const Elaboration elaboration = elaborate(checked, samples, options.align, options.elaboration, assume_obligations);
     reason = elaboration.reason;
     if (!elaboration.proof) return std::nullopt;
-    if (const auto difference = check::evaluate(rule, bank, symbols, options.seed); difference && !assume_obligations) {
+    const auto difference = check::evaluate(rule, bank, symbols, samples, options.seed).difference;
+    if (difference && !assume_obligations) {
       reason = *difference;
       return std::nullopt;
     }

@@ -26,7 +26,11 @@ class DerivationText {
   DerivationText(const std::string& statement, const std::vector<std::string>& rule_instances,
                  const std::map<std::string, std::string>& premises, algebra::Library& library)
       : library_(library), bank_(library), statement_(statement) {
-    goal_ = read_statement(statement, library_, bank_, symbols_);
+    const algebra::Rule stated = algebra::parse_rule(statement, "statement", library_, bank_, symbols_);
+    goal_ = algebra::require_types(stated, bank_, symbols_, "statement");
+    if (goal_.rule.shapes != stated.shapes || outputs_of(goal_.rule) != outputs_of(stated))
+      throw check::CheckError{"the rule types only at fewer sizes than it states"};
+    goal_.rule.condition = stated.condition;
     if (auto refined = algebra::refine_factors(goal_, bank_, symbols_)) goal_ = std::move(refined->rule);
     RuleInstanceReader reader(goal_.rule, library_, bank_, symbols_);
     for (const std::string& line : rule_instances) add(reader.read(line), premises);

@@ -1,9 +1,10 @@
 #include "prove/certificate/record_check.h"
 
 #include "algebra/terms/dimension_packs.h"
-#include "check/evaluate.h"
+#include "algebra/terms/rule_text.h"
 #include "check/proof_text.h"
 #include "prove/certificate/term_scope.h"
+#include "prove/refuter/size_sampler.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/byte_lists.h"
@@ -35,6 +36,11 @@ std::optional<std::string> find_wrong_answer(const RecordCheck::Script& script, 
   const std::string answer = answers.empty() ? "nothing" : "'" + answers[0] + "'";
   return "not confirmed by " + solver + ", which answers " + answer + ": " + script.claim + " (" +
          script.text.substr(0, script.text.find('\n')) + ")";
+}
+
+check::Evaluation evaluate_at_samples(const Rule& rule, algebra::TermBank& bank, algebra::Symbols& symbols,
+                                      std::uint64_t seed) {
+  return check::evaluate(rule, bank, symbols, sample_sizes_by_name(rule, bank, symbols, seed), seed);
 }
 
 namespace {
@@ -85,8 +91,13 @@ class RecordChecker {
     const std::vector<std::string> assumed = algebra::assumed_laws(rule_, bank_);
     if (certificate.assumed != assumed) return add_finding("its certificate assumes other laws than its operators");
     result_.counts.assuming_laws += assumed.empty() ? 0 : 1;
-    if (auto wrong = evaluate(rule_)) return add_finding(*wrong);
-    if (auto wrong = evaluate_at_other_ranks(rule_)) return add_finding(*wrong);
+    const check::Evaluation evaluation = evaluate(rule_);
+    if (evaluation.evaluated > 0)
+      ++result_.counts.evaluated;
+    else
+      add_finding("it was not evaluated: " + evaluation.obstacle);
+    if (evaluation.difference) add_finding(*evaluation.difference);
+    if (auto wrong = evaluate_at_other_ranks(rule_)) add_finding(*wrong);
     if (certificate.kind == Certificate::Kind::Definitions) {
       ++result_.counts.by_definitions;
       check_proof(certificate);
@@ -96,12 +107,9 @@ class RecordChecker {
     }
   }
 
-  std::optional<std::string> evaluate(const Rule& rule) {
+  check::Evaluation evaluate(const Rule& rule) {
     const runtime::ScopedStopwatch watch(result_.counts.seconds_evaluate);
-    std::size_t tried = 0;
-    auto wrong = check::evaluate(rule, bank_, symbols_, options_.seed, &tried);
-    result_.counts.evaluated += tried > 0 ? 1 : 0;
-    return wrong;
+    return evaluate_at_samples(rule, bank_, symbols_, options_.seed);
   }
 
   /// Evaluates the rule with each dimension pack expanded to 0, 2 and 3 dimensions. Whether a dimension is a pack
@@ -113,7 +121,7 @@ class RecordChecker {
         const std::string what = symbols_.name(pack) + "... as " + std::to_string(rank) + " dimensions";
         if (!other && rank > 0) return what + ": an operator does more than pass it through";
         if (!other) continue;
-        if (auto wrong = evaluate(*other)) return what + ": " + *wrong;
+        if (auto wrong = evaluate(*other).difference) return what + ": " + *wrong;
       }
     }
     return std::nullopt;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algebra/rules/rule_set_file.h"
+#include "check/evaluate.h"
 #include "prove/certificate/certificate.h"
 #include "prove/solver/z3_session.h"
 
@@ -48,6 +49,10 @@ struct PremiseStatements {
 };
 /// Empty unless it is the certificate of a derived rule.
 PremiseStatements find_premises(const algebra::Certificate& certificate, PremiseRules& rules);
+
+/// Evaluates a rule at random sizes that satisfy it.
+check::Evaluation evaluate_at_samples(const algebra::Rule& rule, algebra::TermBank& bank, algebra::Symbols& symbols,
+                                      std::uint64_t seed);
 
 struct RecordCheckOptions {
   std::uint64_t seed = 1;      // of the sizes and elements at which the rule is evaluated

@@ -9,8 +9,8 @@
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/symbolic_parameters.h"
-#include "check/evaluate.h"
 #include "prove/certificate/certificate.h"
+#include "prove/certificate/record_check.h"
 #include "prove/core/general_core.h"
 #include "prove/tasks/candidate_result.h"
 #include "runtime/process/stopwatch.h"
@@ -83,7 +83,7 @@ void add_enum_variants(DistinctRules& distinct, algebra::Library& library, algeb
       names[{i, c}] = classes[c].name;
       for (const std::string& value : classes[c].alternatives) {
         auto other = algebra::with_enum_value(record.rule, classes[c], value, library, bank, symbols);
-        if (!other || check::evaluate(*other, bank, symbols, seed)) continue;
+        if (!other || evaluate_at_samples(*other, bank, symbols, seed).difference) continue;
         EnumVariant& variant = variants.emplace_back(EnumVariant{i, c, record});
         variant.record.rule = std::move(*other);
         variant.record.rule.id += "_" + value;

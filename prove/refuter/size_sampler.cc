@@ -1,7 +1,9 @@
 #include "prove/refuter/size_sampler.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "algebra/sizes/checked.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
@@ -41,53 +43,63 @@ void SizeSampler::collect_sizes(const algebra::TermBank& bank) {
   sizes_.assign(all.begin(), all.end());
 }
 
+std::optional<std::pair<std::int64_t, std::int64_t>> SizeSampler::linear_in(const Poly& poly, Atom size,
+                                                                            const SizeValues& values) const {
+  const auto at = [&](std::int64_t value) {
+    return symbols_.evaluate(poly, [&](Atom atom) { return atom == size ? value : values.at(atom); });
+  };
+  const std::int64_t b = at(0), a = at(1) - b;
+  return at(2) - at(1) != a || at(3) - at(2) != a ? std::nullopt : std::optional(std::pair(a, b));
+}
+
 /// Solves the equation a·size + b = 0 at the values drawn so far: size = −b / a. False if that is not a valid size. A
 /// size that occurs non-linearly stays unassigned and is drawn later.
 bool SizeSampler::solve(const Equation& equation, Atom size, SizeValues& values) const {
-  const auto at = [&](std::int64_t value) {
-    return symbols_.evaluate(equation.poly, [&](Atom atom) { return atom == size ? value : values.at(atom); });
-  };
-  const std::int64_t b = at(0);
-  const std::int64_t a = at(1) - b;
-  if (at(2) - at(1) != a || at(3) - at(2) != a) return true;
+  const auto linear = linear_in(equation.poly, size, values);
+  if (!linear) return true;
+  const auto [a, b] = *linear;
   if (a == 0) return b == 0;
-  if (b % a != 0 || -b / a < 1 || at(-b / a) != 0) return false;
+  if (b % a != 0 || -b / a < 1) return false;
   values[size] = -b / a;
-  return true;
+  return symbols_.evaluate(equation.poly, [&](Atom atom) { return values.at(atom); }) == 0;
 }
 
-/// An inequality a·size + b ≥ 0 with numbers a > 0 and b holds from ⌈−b / a⌉ on.
 bool SizeSampler::start_at_bounds() {
   for (const auto* conditions : {&rule_.rule.condition, &rule_.facts}) {
     for (const SizeCondition& c : *conditions) {
       if (c.relation != Relation::Lt && c.relation != Relation::Le) continue;
       const Poly poly = c.relation == Relation::Lt ? c.right - c.left - 1 : c.right - c.left;
-      const std::vector<Atom> sizes = symbols_.atoms(poly);
-      const auto parts = sizes.size() == 1 ? poly.coefficients_in(sizes[0]) : std::vector<Poly>();
-      const auto b = parts.size() == 2 ? parts[0].constant() : std::nullopt;
-      const auto a = parts.size() == 2 ? parts[1].constant() : std::nullopt;
-      if (!a || !b || *a <= 0 || *b > -2 * *a) continue;
-      std::int64_t& least = least_[sizes[0]];
-      least = std::max(least, (-*b + *a - 1) / *a);
+      bounds_.push_back({poly, symbols_.atoms(poly)});
     }
   }
-  return !least_.empty();
+  return !bounds_.empty();
 }
 
-std::int64_t SizeSampler::draw_size(Atom size, std::uint64_t range, std::span<const std::int64_t> boundary_values) {
-  const auto least = least_.find(size);
-  const auto small = (least == least_.end() ? 1 : least->second) + static_cast<std::int64_t>(random_() % range);
-  if (boundary_values.empty() || random_() % 2 == 0) return small;
+std::int64_t SizeSampler::draw_size(Atom size, std::uint64_t range, std::span<const std::int64_t> boundary_values,
+                                    const SizeValues& values) {
+  std::int64_t least = 1, greatest = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [poly, sizes] : bounds_) {
+    const auto is_known = [&](Atom atom) { return atom == size || values.contains(atom); };
+    if (std::ranges::find(sizes, size) == sizes.end() || !std::ranges::all_of(sizes, is_known)) continue;
+    const auto linear = linear_in(poly, size, values);
+    if (linear && linear->first > 0) least = std::max(least, -algebra::floor_quotient(linear->second, linear->first));
+    if (linear && linear->first < 0)
+      greatest = std::min(greatest, algebra::floor_quotient(linear->second, -linear->first));
+  }
+  const std::int64_t small = std::min(greatest, least + static_cast<std::int64_t>(random_() % range));
+  if (boundary_values.empty() || random_() % 2 == 0) return std::max<std::int64_t>(small, 1);
   return boundary_values[random_() % boundary_values.size()] - 2 + static_cast<std::int64_t>(1 + random_() % 4) * small;
 }
 
 std::optional<SizeValues> SizeSampler::draw(std::uint64_t range, std::span<const std::int64_t> boundary_values) {
   SizeValues values;
   std::vector<bool> used(equations_.size());
+  std::vector<Atom> order = sizes_;
+  if (!bounds_.empty()) std::ranges::shuffle(order, random_);
   try {
-    for (const Atom size : sizes_) {
+    for (const Atom size : order) {
       if (values.contains(size)) continue;
-      values[size] = draw_size(size, range, boundary_values);
+      values[size] = draw_size(size, range, boundary_values, values);
       for (bool progress = true; progress;) {
         progress = false;
         for (std::size_t e = 0; e < equations_.size(); ++e) {

@@ -28,8 +28,8 @@ class SizeSampler {
   /// second size on average is near one of them.
   std::optional<SizeValues> draw(std::uint64_t range, std::span<const std::int64_t> boundary_values = {});
 
-  /// From now on draws sizes from the least numbers that the rule's inequalities of one size each allow, not from 1.
-  /// Returns false, and changes nothing, if these are all 1.
+  /// From now on draws sizes in any order, each from the least number that the rule's inequalities allow for the sizes
+  /// drawn before, not from 1. Returns false if the rule has no inequalities.
   bool start_at_bounds();
 
   /// The sizes that are all 1; none if they do not satisfy the rule.
@@ -40,14 +40,18 @@ class SizeSampler {
   std::mt19937_64& random() { return random_; }
 
  private:
-  /// poly = 0, with its sizes.
+  /// A polynomial with its sizes.
   struct Equation {
     algebra::Poly poly;
     std::vector<algebra::Atom> sizes;
   };
 
   void collect_sizes(const algebra::TermBank& bank);
-  std::int64_t draw_size(algebra::Atom size, std::uint64_t range, std::span<const std::int64_t> boundary_values);
+  std::int64_t draw_size(algebra::Atom size, std::uint64_t range, std::span<const std::int64_t> boundary_values,
+                         const SizeValues& values);
+  /// The coefficients of poly = a · size + b at the values; nothing if it is not linear or has other sizes.
+  std::optional<std::pair<std::int64_t, std::int64_t>> linear_in(const algebra::Poly& poly, algebra::Atom size,
+                                                                 const SizeValues& values) const;
   bool solve(const Equation& equation, algebra::Atom size, SizeValues& values) const;
   bool holds(const algebra::SizeCondition& condition, const SizeValues& values) const;
   bool satisfies_rule(const SizeValues& values) const;
@@ -57,7 +61,7 @@ class SizeSampler {
   std::mt19937_64 random_;
   std::vector<algebra::Atom> sizes_;
   std::vector<Equation> equations_;
-  SizeValues least_;  // of sizes that are drawn from another number than 1
+  std::vector<Equation> bounds_;  // poly ≥ 0, once drawing starts at bounds
   std::set<std::vector<std::int64_t>> drawn_;
 };
 

@@ -51,6 +51,8 @@ TEST_CASE("exp turns sums into products") {
   const Number s = random_number(0x123456789abcdef0ULL), t = random_number(0xfedcba9876543210ULL);
   CHECK(apply(*exp, number, {add(s, t)}) == multiply(apply(*exp, number, {s}), apply(*exp, number, {t})));
   CHECK(apply(*exp, number, {from_integer(0)}) == from_integer(1));
+  const auto cos = std::ranges::find(functions, "cos", &algebra::Function::name);
+  CHECK(apply(*cos, static_cast<std::uint32_t>(cos - functions.begin()), {from_integer(0)}) == from_integer(1));
 }
 
 TEST_CASE("values of roots and logarithms agree if their reals do") {

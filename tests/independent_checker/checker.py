@@ -12,7 +12,7 @@ from derivations import Derivation, refined
 from kernel import Kernel
 from normal_form import Guard
 from obligations import is_trivial, unconfirmed
-from parts import require_that
+from parts import check_lemmas, require_that
 from polynomials import Arithmetic, CheckError
 from rules import Record, Rule, RuleReader, fields, nodes_of, read_record, text
 from specialization import PackExpansion, specialize
@@ -75,6 +75,7 @@ class Checker:
     def by_derivation(self, statement: Statement, certificate: Certificate) -> list:
         require_that(not certificate.outputs, "a derivation has no steps")
         kernel = Kernel(statement)
+        check_lemmas(certificate.lemmas, frozenset())
         kernel.check_domains(certificate.domains)
         Derivation(kernel, certificate, self.premise, self.ranks).check()
         return kernel.obligations
@@ -88,6 +89,7 @@ class Checker:
 
     def by_definitions(self, statement: Statement, certificate: Certificate) -> list:
         kernel = Kernel(statement)
+        check_lemmas(certificate.lemmas, frozenset())
         facts = tuple(statement.facts)
         differences = statement.differences
         require_that(len(certificate.outputs) == len(differences), "the proof has another number of outputs")

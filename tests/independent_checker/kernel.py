@@ -6,7 +6,7 @@ from certificates import Definedness, Step
 from laws import Laws
 from normal_form import Factor, Guard, Product, all_atoms, canonical, map_guards, map_polys, negated, without_redundant
 from order import cancels_in_every_order
-from parts import at, bound_atoms, check_scope, replaced, require_that, single_factor
+from parts import at, check_bound, check_lemmas, check_scope, replaced, require_that, single_factor
 from polynomials import ATOMS, atoms_in, rank, variable
 from statement import Obligation, Statement
 
@@ -71,7 +71,27 @@ class Kernel(Laws):
 
     # Steps
 
+    @staticmethod
+    def check_names(terms: tuple, scope: frozenset, step: Step):
+        """Whether all that the step names is in scope. Points of a maximum are outside of it. What takes the place of an
+        index, or counts its values, does not contain it."""
+        p = at(terms, at(step.positions, 0))
+        outside, inside = scope, scope.union(p.bound)
+        if step.on_maximum or step.word in ("flatten", "divide_max"):
+            outside, inside = inside, inside.union(at(p.factors, step.positions[1]).bound)
+        removed = {a for a, _ in step.images if step.word in ("set", "count_range", "project")}
+        renamed = outside.union(a for a, _ in step.inverse)
+        images = [poly for _, poly in step.images]
+        named = ([] if step.word == "map" else images) + [poly for _, poly in step.inverse] + [variable(a) for a in removed]
+        named += [step.guard.poly] if step.guard else []
+        check_bound(named + (step.polys if step.word != "divide_max" else []), inside)
+        check_bound(images if step.word == "map" else [], renamed)
+        check_bound(step.polys if step.word == "divide_max" else [], outside)
+        require_that(all(atoms_in(poly).isdisjoint(removed) for poly in images + step.polys), "a value contains its index")
+        check_lemmas(step.lemmas, inside.union(all_atoms(p)))
+
     def apply(self, terms: tuple, given: tuple, scope: frozenset, step: Step) -> tuple:
+        self.check_names(terms, scope, step)
         if step.word in ("cancel", "collect_terms", "order"):
             return getattr(self, step.word)(terms, given, scope, step)
         if step.word in ("same", "root"):
@@ -97,7 +117,6 @@ class Kernel(Laws):
 
     def set(self, x, given, scope, step):
         (a, value), = step.images
-        require_that(a not in atoms_in(value), "the value of an index contains the index")
         self.require("an index has one value", given + x.guards, Guard(True, variable(a) - value), step.lemmas)
         new = map_polys(x, lambda poly: self.arithmetic.substitute(poly, {a: value}))
         if a in x.bound:
@@ -112,7 +131,6 @@ class Kernel(Laws):
         require_that(set(images) == set(x.bound), "the map is not defined on exactly the bound indices")
         for one, other in ((images, inverse), (inverse, images)):
             for a, image in one.items():
-                require_that(bound_atoms(image) <= scope.union(other), "an index is not bound there")
                 require_that(self.arithmetic.substitute(image, other) == variable(a), "the maps are not inverse to each other")
         new = map_polys(x, lambda poly: self.arithmetic.substitute(poly, images))
         return new._replace(bound=tuple(inverse))
@@ -129,7 +147,6 @@ class Kernel(Laws):
 
     def new_index(self, x, given, scope, step):
         (a, value), = step.images
-        require_that(bound_atoms(value) <= scope.union(x.bound), "an index is not bound there")
         in_use = a in scope or a in x.bound or a in atoms_in(value) or a in all_atoms(x)
         require_that(ATOMS[a].kind == "bound" and not in_use, "the index is in use")
         return x._replace(bound=x.bound + (a,), guards=x.guards + (Guard(True, variable(a) - value),))
@@ -139,8 +156,6 @@ class Kernel(Laws):
         point = dict(step.images)
         require_that(len(point) == len(step.images) and set(point) <= set(x.bound), "an index is not bound there")
         kept = tuple(b for b in x.bound if b not in point)
-        for value in point.values():
-            require_that(bound_atoms(value) <= scope.union(kept), "an index is not bound there")
         require_that(all_atoms(x._replace(guards=())).isdisjoint(point), "the body depends on the index")
         rest = tuple(g for g in x.guards if atoms_in(g.poly).isdisjoint(point))
         self.require_point(given + rest, [g for g in x.guards if g not in rest], point, step)
@@ -150,9 +165,9 @@ class Kernel(Laws):
         for goal in map_guards(tuple(guards), lambda poly: self.arithmetic.substitute(poly, point)):
             self.require("a range has a point", given, goal, step.lemmas)
 
-    def point_of(self, maximum: Factor, scope, step) -> dict:
+    @staticmethod
+    def point_of(maximum: Factor, step) -> dict:
         require_that(len(step.polys) == len(maximum.bound), "expected a value for each index of the maximum")
-        require_that(all(bound_atoms(poly) <= scope for poly in step.polys), "an index is not bound there")
         return dict(zip(maximum.bound, step.polys))
 
     def split(self, terms, p, given, scope, step):
@@ -205,7 +220,7 @@ class Kernel(Laws):
         """max_{b: H} (s + t) = max_{b: H} s + t for t without b and H not empty. Without b it is [H] (s + t)."""
         maximum = at(p.factors, step.positions[1])
         require_that(maximum.kind == "max", "the factor is not a maximum")
-        point, inner = self.point_of(maximum, scope.union(p.bound), step), maximum.guards
+        point, inner = self.point_of(maximum, step), maximum.guards
         if not maximum.bound:
             p, inner = p._replace(guards=p.guards + maximum.guards), ()
         self.require_point(given + p.guards, inner, point, step)
@@ -260,7 +275,7 @@ class Kernel(Laws):
         ends = (Guard(False, variable(a) - low), Guard(False, high - variable(a)))
         require_that(a in p.bound and set(ends) <= set(p.guards), "the index has another range")
         rest = p._replace(guards=tuple(g for g in p.guards if g not in ends), bound=tuple(b for b in p.bound if b != a))
-        require_that(a not in atoms_in(low) | atoms_in(high) | all_atoms(rest), "the product depends on the index")
+        require_that(a not in all_atoms(rest), "the product depends on the index")
         self.require("a range has a nonnegative size", given + rest.guards, Guard(False, high - low + 1), step.lemmas)
         new = rest._replace(factors=rest.factors + (Factor("integer", index=(high - low + 1,)),))
         return replaced(terms, step.positions[0], new)
@@ -289,12 +304,13 @@ class Kernel(Laws):
 
     def check_defined(self, proof: Definedness, condition: Product, others: list, given: tuple):
         scope = frozenset(condition.bound)
+        check_bound([image for _, image in proof.images] + ([proof.guard.poly] if proof.guard else []), scope)
+        check_lemmas(proof.lemmas, scope.union(all_atoms(condition)))
         if proof.word in ("signs", "signs at points"):
             self.require_by_signs(condition.factors[0], proof.word != "signs", given, proof.lemmas)
         elif proof.word == "empty":
             self.require("a definedness condition is vacuous", given, None, proof.lemmas)
         elif proof.word == "split":
-            require_that(bound_atoms(proof.guard.poly) <= scope, "an index is not bound there")
             for region, case in zip([proof.guard] + proof.guard.complement(), proof.cases):
                 self.check_defined(case, condition, others, given + (region,))
         else:
@@ -303,7 +319,6 @@ class Kernel(Laws):
     def check_by_other(self, proof: Definedness, condition: Product, other: Product, given: tuple, scope: frozenset):
         images = dict(proof.images)
         require_that(len(images) == len(proof.images) and set(images) == set(other.bound), "expected a value for each index")
-        require_that(all(bound_atoms(image) <= scope for image in images.values()), "an index is not bound there")
         instance = map_polys(other, lambda poly: self.arithmetic.substitute(poly, images))
         for guard in instance.guards:
             self.require("the other side has the condition, too", given, guard, proof.lemmas)

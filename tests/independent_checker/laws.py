@@ -5,7 +5,7 @@ from math import gcd, lcm
 
 from functions import ALL_SIGNS, Natural, add_signs, multiply_signs, sign
 from normal_form import Factor, Guard, ONE, Product, all_atoms, canonical, map_guards, negated
-from parts import as_sum, at, bound_atoms, multiplied, replaced, require_that, single_factor
+from parts import as_sum, at, multiplied, replaced, require_that, single_factor
 from polynomials import Poly
 
 
@@ -18,7 +18,7 @@ class Laws:
     def applies_only(self, factor: Factor, word: str) -> bool:
         """Whether the factor's function is word(t) by its formula."""
         function = self.function_of(factor)
-        return bool(function) and function.formula == (word, ("argument", 0))
+        return bool(function) and function.arity == 1 and function.formula == (word, ("argument", 0))
 
     def is_reciprocal(self, factor: Factor) -> bool:
         function = self.function_of(factor)
@@ -109,7 +109,7 @@ class Laws:
         inner = single_factor(factor.arguments[0]) if factor.kind == "max" else None
         require_that(inner, "the factor is not a maximum of a function")
         if "zero" not in self.with_law(inner, "monotone").laws:
-            self.require_point(given + p.guards, factor.guards, self.point_of(factor, scope.union(p.bound), step), step)
+            self.require_point(given + p.guards, factor.guards, self.point_of(factor, step), step)
         held = as_sum(factor._replace(arguments=inner.arguments))
         return self.factor_step(terms, p, step, inner._replace(arguments=(held,)))
 
@@ -130,7 +130,7 @@ class Laws:
         inner = single_factor(factor.arguments[0]) if factor.kind == "max" else None
         require_that(inner and inner.kind == "max", "the factor is not a maximum of a maximum")
         self.require_point(given + p.guards + factor.guards, inner.guards,
-                           self.point_of(inner, scope.union(p.bound, factor.bound), step), step)
+                           self.point_of(inner, step), step)
         return self.factor_step(terms, p, step, inner._replace(bound=factor.bound + inner.bound,
                                                                guards=factor.guards + inner.guards))
 
@@ -244,11 +244,9 @@ class Laws:
         require_that(maximum.kind == "max" and not step.guard.equality, "the factor is no maximum that an inequality divides")
         count = len(maximum.bound)
         require_that(len(step.polys) == 2 * count, "expected two points")
-        require_that(bound_atoms(step.guard.poly) <= scope.union(p.bound, maximum.bound), "an index is not bound there")
         parts = []
         for half, polys in zip([step.guard] + step.guard.complement(), (step.polys[:count], step.polys[count:])):
             part = maximum._replace(guards=maximum.guards + (half,))
-            require_that(all(bound_atoms(poly) <= scope.union(p.bound) for poly in polys), "an index is not bound there")
             self.require_point(given + p.guards, part.guards, dict(zip(part.bound, polys)), step)
             parts.append(as_sum(part))
         return self.factor_step(terms, p, step, Factor("apply", self.named("max", 2), arguments=tuple(parts)))
@@ -257,8 +255,8 @@ class Laws:
         """The first function whose formula is this operation of its arguments; 1/t for a quotient."""
         wanted = (word,) + tuple(("argument", i) for i in range(arity))
         if word == "/":
-            wanted = ("/", ("number", 1), ("argument", 0))
-        found = next((name for name, function in self.functions.items() if function.formula == wanted), None)
+            wanted, arity = ("/", ("number", 1), ("argument", 0)), 1
+        found = next((name for name, function in self.functions.items() if function.formula == wanted and function.arity == arity), None)
         require_that(found is not None, f"no function is '{word}' alone")
         return found
 

@@ -22,14 +22,23 @@ def bound_atoms(poly: Poly) -> set:
     return {a for a in atoms_in(poly) if ATOMS[a].kind == "bound"}
 
 
+def check_bound(polys, scope):
+    """Whether the bound indices of the polynomials are in scope."""
+    for poly in polys:
+        require_that(bound_atoms(poly) <= scope, "an index is not bound there")
+
+
+def check_lemmas(lemmas, scope):
+    check_bound([factor for lemma in lemmas for factor in lemma], scope)
+
+
 def check_scope(p, scope: frozenset):
     """Each bound index of a product or factor is bound once, around its uses."""
     for a in p.bound:
         require_that(ATOMS[a].kind == "bound" and a not in scope, f"{text_of(a)} cannot be bound here")
     require_that(len(set(p.bound)) == len(p.bound), "an index is bound twice")
     scope = scope.union(p.bound)
-    for poly in [g.poly for g in p.guards] + (list(p.index) if isinstance(p, Factor) else []):
-        require_that(bound_atoms(poly) <= scope, "an index is not bound there")
+    check_bound([g.poly for g in p.guards] + (list(p.index) if isinstance(p, Factor) else []), scope)
     for part in p.factors if isinstance(p, Product) else [q for argument in p.arguments for q in argument]:
         check_scope(part, scope)
 

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <deque>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,12 @@
 
 namespace rulemill::check {
 
+/// The contents of a file of the repository.
+inline std::string contents(const std::string& path) {
+  std::ifstream file(RULEMILL_SOURCE_DIR "/" + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 struct CheckerFixture {
   algebra::Library library = shipped_operators();
   algebra::TermBank bank{library};
@@ -22,8 +29,10 @@ struct CheckerFixture {
   Atoms atoms;
   std::deque<algebra::Rule> rules;
 
-  const algebra::Rule& rule(const std::string& text) {
+  /// The rule with its most general types, or with those that it states.
+  const algebra::Rule& rule(const std::string& text, bool as_stated = false) {
     const std::vector<algebra::Rule> read = algebra::parse_rules(text, "test", library, bank, symbols);
+    if (as_stated) return rules.emplace_back(read.at(0));
     return rules.emplace_back(std::get<algebra::TypedRule>(algebra::infer_types(read.at(0), bank, symbols)).rule);
   }
 };
@@ -32,9 +41,9 @@ struct CheckerFixture {
 struct StatementFixture : CheckerFixture {
   std::unique_ptr<Statement> statement;
 
-  explicit StatementFixture(const std::string& text, const std::string& definitions = "") {
+  explicit StatementFixture(const std::string& text, const std::string& definitions = "", bool as_stated = false) {
     if (!definitions.empty()) library.add(definitions, "test.op");
-    statement = std::make_unique<Statement>(rule(text), bank, symbols, atoms);
+    statement = std::make_unique<Statement>(rule(text, as_stated), bank, symbols, atoms);
   }
 
   /// Checks the steps, one per line, on the normal form of the first output.

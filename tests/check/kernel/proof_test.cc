@@ -84,6 +84,7 @@ TEST_CASE("a malformed line of a proof is refused with its number") {
   check_contains(error(" drop x\n"), "expected a position, found 'x'");
   check_contains(error(" drop 0: m\n"), "expected the end of the line, found 'm'");
   check_contains(error(" set 0: m\n"), "expected 'index := polynomial'");
+  check_contains(error(" within 0 0 0\n  drop 0\n"), "expected 'end'");
 }
 
 TEST_CASE("a proof must have the statement's outputs and normal forms") {

@@ -4,11 +4,11 @@
 #include <fstream>
 #include <set>
 
-#include "check/evaluate.h"
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
 #include "prove/certificate/cvc5.h"
+#include "prove/certificate/record_check.h"
 #include "prove/solver/z3_session.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/process/interrupt.h"
@@ -336,6 +336,45 @@ TEST_CASE("a derivation may use specializations of a general rule, and nothing e
   }
 }
 
+TEST_CASE("a derivation is checked of the rule as it is stated, not of that with inferred sizes") {
+  ProverFixture fixture;
+  const std::map<std::string, std::string> premises = {
+      {"whole", "rule statement(x[n])\n  slice(x; axis=0, from=0, step=1, to=n)\n  => x\n"}};
+  CertificateText certificate;
+  certificate.kind = algebra::Certificate::Kind::Derivation;
+  certificate.rule_instances = {"whole: x := a; n := n"};
+  certificate.proof = "typing\n";
+  for (const std::string to : {"n", "k"}) {
+    certificate.statement = "rule statement(a[n])\n  slice(a; axis=0, from=0, step=1, to=" + to + ")\n  => a\n";
+    if (to == "n")
+      CHECK_NOTHROW(check_derivation_certificate(certificate, premises, fixture.library));
+    else
+      CHECK_THROWS_AS(check_derivation_certificate(certificate, premises, fixture.library), check::CheckError);
+  }
+}
+
+TEST_CASE("rules are evaluated at sizes that satisfy their condition, however large") {
+  ProverFixture fixture;
+  for (const std::string condition :
+       {"4000 <= n", "m + 3000 <= n", "4000 <= m*n, m <= n - 100", "100*m <= n, 50 <= m"}) {
+    INFO(condition);
+    const algebra::Rule rule = algebra::parse_rule("rule statement(x[m, n]) add(x, x) => x when " + condition, "test",
+                                                   fixture.library, fixture.bank, fixture.symbols);
+    const check::Evaluation found = evaluate_at_samples(rule, fixture.bank, fixture.symbols, 1);
+    CHECK(found.evaluated == 1);
+    CHECK(found.difference.value_or("").starts_with("its sides differ at "));
+  }
+}
+
+TEST_CASE("a rule that is not evaluated is a finding") {
+  Database database(1000);
+  algebra::RuleRecord& record = database.rules.rules.at(0);
+  record.rule = database.typed("rule statement(x[n])\n  relu(relu(x)) => relu(x) when n*n = 3");
+  record.certificate = {algebra::Certificate::Kind::Definitions, ""};
+  certify(database.rules, database.library, database.bank, database.symbols, {});
+  require_found(database, "it was not evaluated: no sizes were found at which it applies");
+}
+
 TEST_CASE("an interrupted check throws instead of reporting findings") {
   Database database(30);
   runtime::request_interrupt();
@@ -351,7 +390,7 @@ TEST_CASE("a false rule is rejected by the obligations of its certificate, and b
     INFO(untyped.id);
     const algebra::Rule rule =
         std::get<algebra::TypedRule>(algebra::infer_types(untyped, fixture.bank, fixture.symbols)).rule;
-    CHECK(check::evaluate(rule, fixture.bank, fixture.symbols, 1));
+    CHECK(evaluate_at_samples(rule, fixture.bank, fixture.symbols, 1).difference);
     const std::string statement = statement_of(rule, fixture.bank, fixture.symbols);
     std::string reason;
     CHECK_FALSE(certify_by_definitions(statement, fixture.library, {}, reason));
