@@ -44,7 +44,7 @@ std::optional<Homogeneity> apply_homogeneity(Op op, const Homogeneity& a, const 
   }
 }
 
-/// The monotonicity of a value in the function's argument, and its signs.
+/// The monotonicity of a value in one argument of the function, and its signs.
 struct Monotonicity {
   bool nondecreasing = true, nonincreasing = true;
   Signs signs;
@@ -89,12 +89,21 @@ std::optional<Monotonicity> apply_monotonicity(Op op, const Monotonicity& a, con
       const Monotonicity reciprocal{b.nonincreasing, b.nondecreasing, b.signs};
       return apply_monotonicity(Op::Mul, a, reciprocal);
     }
+    case Op::Less:
+      set_directions(a.nonincreasing && b.nondecreasing, a.nondecreasing && b.nonincreasing);
+      result.signs = {false, true, true};
+      return result;
     case Op::Exp:
       set_directions(b.nondecreasing, b.nonincreasing);
       result.signs = {false, false, true};
       return result;
+    case Op::Floor:
+      set_directions(b.nondecreasing, b.nonincreasing);
+      result.signs = {b.signs.negative, b.signs.zero || b.signs.positive, b.signs.positive};
+      return result;
     case Op::Tanh:
     case Op::Erf:
+    case Op::Atan:
       set_directions(b.nondecreasing, b.nonincreasing);
       result.signs = b.signs;
       return result;
@@ -123,16 +132,19 @@ std::optional<Degree> degree(const Function& function) {
   return result && !result->zero ? std::optional(result->power) : std::nullopt;
 }
 
-bool is_nondecreasing(const Function& function) {
-  if (function.arity != 1) return false;
+int monotonicity(const Function& function, std::size_t argument) {
   // 0 for t < 0, where it is undefined, and increasing from 0.
-  if (applies_only(function, Op::Sqrt)) return true;
-  const auto leaf = [](const Function::Instruction& instruction) -> std::optional<Monotonicity> {
-    if (instruction.op == Op::Argument) return Monotonicity{true, false, {}};
+  if (applies_only(function, Op::Sqrt)) return 1;
+  const auto leaf = [&](const Function::Instruction& instruction) -> std::optional<Monotonicity> {
+    if (instruction.op == Op::Argument) return Monotonicity{true, instruction.argument != argument, {}};
     return Monotonicity{true, true, sign_of(instruction.number)};
   };
-  const std::optional<Monotonicity> result = interpret<Monotonicity>(function, leaf, apply_monotonicity);
-  return result && result->nondecreasing;
+  const auto apply = [](Op op, const Monotonicity& a, const Monotonicity& b) {
+    const std::optional<Monotonicity> result = apply_monotonicity(op, a, b);
+    return result || !a.is_constant() || !b.is_constant() ? result : std::optional(Monotonicity());
+  };
+  const std::optional<Monotonicity> result = interpret<Monotonicity>(function, leaf, apply);
+  return !result ? 0 : result->nondecreasing ? 1 : result->nonincreasing ? -1 : 0;
 }
 
 bool is_exponential(const Function& function) {

@@ -11,8 +11,9 @@ namespace rulemill::algebra {
 /// f(c · t) = c^degree · f(t) for all c > 0, with all arguments scaled, and f is defined at c · t if it is at t.
 using Degree = Rational;
 std::optional<Degree> degree(const Function& function);
-/// Whether s ≤ t implies f(s) ≤ f(t), where an undefined f(t) counts as 0.
-bool is_nondecreasing(const Function& function);
+/// 1 if the function is nondecreasing in the argument, whatever the others are, −1 if it is nonincreasing, 0 if neither
+/// is shown. An undefined value counts as 0.
+int monotonicity(const Function& function, std::size_t argument);
 /// Whether f(t) = exp(a · t) for some number a.
 bool is_exponential(const Function& function);
 

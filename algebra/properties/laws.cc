@@ -62,9 +62,10 @@ std::optional<Number> apply_exactly(Op op, const Number& a, const Number& b) {
     case Op::Gate:
       if (a.is_zero() || b.is_zero()) return exactly({0, 1});
       return a.exact ? b : Number{};
+    case Op::Floor:
+      return b.exact ? exactly({floor_quotient(b.exact->num, b.exact->den), 1}) : Number{};
     case Op::Cos:
       return b.is_zero() ? exactly({1, 1}) : Number{};
-    case Op::Floor:
     case Op::Sin:
       return b.is_zero() ? b : Number{};
     case Op::Asin:  // may be undefined unless b is 0
@@ -244,7 +245,7 @@ std::optional<LawVerdict> decide(const Function& function, Law law) {
   if (law == Law::Exponential) return if_shown(is_exponential(function));
   if (law == Law::Homogeneous) return if_shown(degree(function) == Degree{1, 1});
   if (law == Law::Reciprocal) return if_shown(degree(function) == Degree{-1, 1});
-  if (law == Law::Monotone) return if_shown(is_nondecreasing(function));
+  if (law == Law::Monotone) return if_shown(monotonicity(function, 0) == 1);
   const std::optional<PiecewiseLinear> once = to_piecewise_linear(function);
   if (!once) return std::nullopt;
   const PiecewiseLinear twice = once->compose(*once);

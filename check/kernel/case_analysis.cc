@@ -4,6 +4,7 @@
 
 #include "algebra/operators/function_domain.h"
 #include "algebra/properties/function_interpreter.h"
+#include "algebra/sizes/checked.h"
 #include "check/kernel/forms.h"
 #include "check/kernel/kernel.h"
 
@@ -13,10 +14,6 @@ using algebra::Function;
 using FunctionOp = Function::Op;
 
 namespace {
-
-bool is_comparison(const Function::Instruction& node) {
-  return node.op == FunctionOp::Less || node.op == FunctionOp::Equal || node.op == FunctionOp::Gate;
-}
 
 bool is_quotient(const Function::Instruction& node) {
   return node.op == FunctionOp::Div || node.op == FunctionOp::Floor;
@@ -36,26 +33,22 @@ bool any_function(const Sum& sum, const Statement& statement, const Condition& c
 
 /// A sum of products is a function of the values of its factors, the unknowns. Functions whose formulas are known are
 /// evaluated: max, min, abs, comparisons and divisors branch on the sign of a polynomial. A case is a set of
-/// polynomials that are positive, and of some that are 0: either it is contradictory, or the sum is one polynomial
-/// there, which must be 0 by those that are. If it is continuous, no polynomial needs the case 0: the points at which a
-/// nonzero polynomial is 0 contain no open set, so a sum that is 0 at all others is 0 everywhere.
+/// polynomials that are positive, at least 0, or 0: either it is contradictory, or the sum is one polynomial there,
+/// which must be 0 by those that are, or neither positive nor negative.
 class CaseAnalysis {
  public:
-  CaseAnalysis(const Statement& statement, const Sum& sum, const Guards& given)
+  CaseAnalysis(const Statement& statement, const Sum& sum, const Guards& given, std::size_t& work)
       : statement_(statement),
         given_(given),
-        has_quotients_(any_function(sum, statement,
-                                    [](const Function& function) {
-                                      return is_evaluated_by_cases(function) && !is_piecewise(function) &&
-                                             std::ranges::any_of(function.program, is_quotient);
-                                    })),
-        is_continuous_(!has_quotients_ && !any_function(sum, statement, [](const Function& function) {
-          return std::ranges::any_of(function.program, is_comparison);
+        work_(work),
+        has_quotients_(any_function(sum, statement, [](const Function& function) {
+          return is_evaluated_by_cases(function) && !is_piecewise(function) &&
+                 std::ranges::any_of(function.program, is_quotient);
         })) {}
 
   /// Products without guards and bound indices.
   bool vanishes(const Sum& sum) {
-    if (++cases_ > max_cases) throw CheckError{"more than " + std::to_string(max_cases) + " cases"};
+    spend(work_, 5000);  // so that there are at most 800 cases
     const std::size_t known = known_.size(), quotients = quotients_.size(), floors = floors_.size();
     const bool result = vanishes_in_case(sum);
     known_.resize(known);
@@ -65,8 +58,6 @@ class CaseAnalysis {
   }
 
  private:
-  static constexpr std::size_t max_cases = 400;
-
   /// The unknown 1/p for a positive p, with the form 1/p · p − 1, which is 0. `key` is its leading product.
   struct Quotient {
     std::string name;
@@ -76,19 +67,22 @@ class CaseAnalysis {
 
   bool vanishes_in_case(const Sum& sum) {
     const std::optional<Form> value = evaluate(sum);
-    if (value) return reduced(*value).products().empty();
-    const Form open = *undecided_;
+    if (value) {
+      const Form rest = reduced(*value);
+      return rest.products().empty() || (is_contradictory_with({rest}) && is_contradictory_with({times(rest, -1)}));
+    }
+    const auto [open, strict] = *undecided_;
     const auto holds_with = [&](auto& forms, auto form) {
       forms.push_back(std::move(form));
       const bool shown = is_contradictory() || vanishes(sum);
       forms.pop_back();
       return shown;
     };
-    return holds_with(known_, Inequality{open}) && holds_with(known_, Inequality{times(open, -1)}) &&
-           (is_continuous_ || holds_with(zero_, open));
+    return holds_with(known_, Inequality{open, strict}) && holds_with(known_, Inequality{times(open, -1)}) &&
+           (!strict || holds_with(zero_, open));
   }
 
-  /// Returns nothing if the sign of a polynomial is undecided, and sets undecided_ to it.
+  /// Returns nothing if the sign of a polynomial is undecided, and sets undecided_.
   std::optional<Form> evaluate(const Sum& sum) {
     Form total;
     for (const Product& product : sum) {
@@ -172,7 +166,7 @@ class CaseAnalysis {
       }
       default: {  // max, min, and abs(b) = max(−b, b)
         const Form& other = op == FunctionOp::Abs ? minus_b : a;
-        const std::optional<int> sign = sign_of(other + minus_b);  // if it is 0, both are equal
+        const std::optional<int> sign = sign_of(other + minus_b, false);  // if it is 0, both are equal
         if (!sign) return std::nullopt;
         return (*sign > 0) == (op != FunctionOp::Min) ? other : b;
       }
@@ -182,8 +176,9 @@ class CaseAnalysis {
   /// 1/p for a p that is positive in this case.
   Form quotient(const Form& p) {
     if (const auto number = p.constant()) return Form::constant(reciprocal(*number));
-    const std::string name = "1/" + p.text();
+    const std::string name = "/" + p.text();  // before the names of other unknowns, which lone_factor() prefers
     const Form value = Form::factor(name);
+    spend(work_, name.size());
     if (std::ranges::count(quotients_, name, &Quotient::name) > 0) return value;
     const auto degree = [](const auto& product) { return std::pair(product.first.size(), product.first); };
     Unknowns key = std::ranges::max_element(p.products(), {}, degree)->first;  // so that elimination ends
@@ -198,7 +193,7 @@ class CaseAnalysis {
     Form whole;
     for (const auto& [unknowns, c] : form.products()) {
       if (std::ranges::all_of(unknowns, [&](const std::string& name) { return integers_.contains(name); }))
-        whole = whole + times(product_of(unknowns), c.num / c.den - (c.num % c.den < 0 ? 1 : 0));
+        whole = whole + times(product_of(unknowns), algebra::floor_quotient(c.num, c.den));
     }
     const Form rest = form + times(whole, -1);
     if (rest.constant() || (is_contradictory_with({times(rest, -1)}) && is_contradictory_with({plus(rest, -1), false})))
@@ -248,23 +243,23 @@ class CaseAnalysis {
     for (int pass = quotients_.empty() ? 2 : 0; pass < 3; ++pass) {
       for (const Form& zero : zero_) {
         const auto lone = lone_factor(zero);
-        eliminate(form, zero, lone.value_or(zero.products().rbegin()->first), lone.has_value());
+        eliminate(form, zero, lone.value_or(zero.products().rbegin()->first), lone.has_value(), work_);
       }
-      for (const Quotient& quotient : quotients_) eliminate(form, quotient.zero, quotient.key, true);
+      for (const Quotient& quotient : quotients_) eliminate(form, quotient.zero, quotient.key, true, work_);
     }
     return form;
   }
 
-  std::optional<int> sign_of(const Form& given) {
+  std::optional<int> sign_of(const Form& given, bool zero_matters = true) {
     const Form form = reduced(given);
     if (const auto number = form.constant()) return (number->num > 0) - (number->num < 0);
     for (const std::vector<Inequality>* list : {&known_, &always_}) {
       for (const auto& [other, strict] : *list) {
-        const auto multiple = strict ? ratio(form, reduced(other)) : std::nullopt;
+        const auto multiple = strict || !zero_matters ? ratio(form, reduced(other)) : std::nullopt;
         if (multiple) return multiple->num > 0 ? 1 : -1;
       }
     }
-    undecided_ = form;
+    undecided_ = {form, zero_matters};
     return std::nullopt;
   }
 
@@ -283,13 +278,10 @@ class CaseAnalysis {
 
   void record_sign(const Factor& factor, const Form& form) {
     const algebra::Signs signs = signs_of(factor, statement_);
-    // If the sum is continuous, 0 needs no case: positive values come arbitrarily close.
-    if (signs.positive != signs.negative && (is_continuous_ || !signs.zero))
-      always_.push_back({times(form, signs.positive ? 1 : -1)});
+    if (signs.positive != signs.negative) always_.push_back({times(form, signs.positive ? 1 : -1), !signs.zero});
   }
 
-  /// The inequalities are those of this case, the given guards on integers, and signs of products: they are known if
-  /// those of the factors are, or of a square if the sum is continuous.
+  /// The inequalities are those of this case, the given guards on integers, and signs of products and squares.
   bool is_contradictory() const {
     std::vector<Inequality> all = known_;
     all.insert(all.end(), always_.begin(), always_.end());
@@ -301,7 +293,7 @@ class CaseAnalysis {
     for (Inequality& each : all) each.form = reduced(std::move(each.form));
     add_signs_of_products(all);
     add_quotients(all);
-    return are_contradictory(std::move(all));
+    return are_contradictory(std::move(all), work_);
   }
   bool is_contradictory_with(Inequality inequality) {
     known_.push_back(std::move(inequality));
@@ -311,23 +303,24 @@ class CaseAnalysis {
   }
 
   void add_signs_of_products(std::vector<Inequality>& known) const {
-    std::map<std::string, std::int64_t> signs;
+    std::map<std::string, std::pair<int, bool>> signs;  // and whether 0 is excluded
+    std::set<Unknowns> all;
     for (const auto& [form, strict] : known) {
-      if (!strict || form.products().size() != 1) continue;
-      const auto& [unknowns, coefficient] = *form.products().begin();
-      if (unknowns.size() == 1) signs[unknowns[0]] = coefficient.num > 0 ? 1 : -1;
-    }
-    for (std::size_t i = known.size(); i-- > 0;) {
-      const auto products = known[i].form.products();
-      for (const auto& [unknowns, coefficient] : products) {
-        std::int64_t sign = 1;
-        for (std::size_t n = 0; n < unknowns.size(); ++n) {
-          const bool twice = is_continuous_ && n + 1 < unknowns.size() && unknowns[n] == unknowns[n + 1];
-          if (!twice) sign *= signs.contains(unknowns[n]) ? signs[unknowns[n]] : 0;
-          n += twice ? 1 : 0;
-        }
-        if (unknowns.size() >= 2 && sign != 0) known.push_back({times(product_of(unknowns), sign)});
+      for (const auto& [unknowns, coefficient] : form.products()) {
+        if (unknowns.size() > 1) all.insert(unknowns);
+        const bool is_alone = unknowns.size() == 1 && form.products().size() == 1;
+        if (is_alone && !signs[unknowns[0]].second) signs[unknowns[0]] = {coefficient.num > 0 ? 1 : -1, strict};
       }
+    }
+    for (const Unknowns& unknowns : all) {
+      Inequality product{product_of(unknowns)};
+      for (std::size_t n = 0; n < unknowns.size(); ++n) {
+        const bool twice = n + 1 < unknowns.size() && unknowns[n] == unknowns[n + 1];
+        const auto [sign, strict] = signs[unknowns[n]];
+        product = {twice ? product.form : times(product.form, sign), product.strict && strict};
+        n += twice ? 1 : 0;
+      }
+      if (!product.form.products().empty()) known.push_back(std::move(product));
     }
   }
 
@@ -344,8 +337,8 @@ class CaseAnalysis {
 
   const Statement& statement_;
   const Guards& given_;
+  std::size_t& work_;
   const bool has_quotients_;  // or floor: 1/t is evaluated, and integers are polynomials
-  const bool is_continuous_;
   std::vector<Product> opaque_;
   std::map<Atom, Form> atoms_;
   std::set<std::string> integers_;  // unknowns that are integers
@@ -353,16 +346,16 @@ class CaseAnalysis {
   std::vector<Inequality> known_;   // this and all below in the current case
   std::vector<Form> zero_;          // are 0
   std::vector<Quotient> quotients_;
-  Unknowns floors_;  // whose bounds are known
-  std::optional<Form> undecided_;
-  bool is_undefined_ = false;  // a divisor is 0
-  std::size_t cases_ = 0;
+  Unknowns floors_;                      // whose bounds are known
+  std::optional<Inequality> undecided_;  // or the negated form is positive, or, if this one is strict, it is 0
+  bool is_undefined_ = false;            // a divisor is 0
 };
 
 }  // namespace
 
-bool vanishes_in_every_case(const Sum& sum, const Guards& given, const Statement& statement) {
-  return CaseAnalysis(statement, sum, given).vanishes(sum);
+bool vanishes_in_every_case(const Sum& sum, const Guards& given, const Statement& statement, std::size_t& work) {
+  work = 0;
+  return CaseAnalysis(statement, sum, given, work).vanishes(sum);
 }
 
 }  // namespace rulemill::check

@@ -32,8 +32,14 @@ std::optional<Unknowns> lone_factor(const Form& form) {
   return std::nullopt;
 }
 
-void eliminate(Form& form, const Form& zero, const Unknowns& key, bool from_products) {
+void spend(std::size_t& work, std::size_t products) {
+  constexpr std::size_t limit = 4'000'000;  // about two seconds
+  if ((work += products) > limit) throw CheckError{"a case analysis takes too much work"};
+}
+
+void eliminate(Form& form, const Form& zero, const Unknowns& key, bool from_products, std::size_t& work) {
   for (;;) {
+    spend(work, form.products().size());
     const auto found = std::ranges::find_if(form.products(), [&](const auto& product) {
       return from_products ? std::ranges::includes(product.first, key) : product.first == key;
     });
@@ -45,7 +51,7 @@ void eliminate(Form& form, const Form& zero, const Unknowns& key, bool from_prod
   }
 }
 
-bool are_contradictory(std::vector<Inequality> left) {
+bool are_contradictory(std::vector<Inequality> left, std::size_t& work) {
   constexpr std::size_t max_inequalities = 200;
   while (left.size() <= max_inequalities) {
     std::optional<Unknowns> key;
@@ -68,6 +74,7 @@ bool are_contradictory(std::vector<Inequality> left) {
     }
     for (const Inequality& a : above) {
       for (const Inequality& b : below) next.push_back({a.form + b.form, a.strict || b.strict});
+      spend(work, a.form.products().size() * below.size());
     }
     left = std::move(next);
   }

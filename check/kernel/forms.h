@@ -15,8 +15,10 @@ Form product_of(const Unknowns& unknowns);
 std::optional<algebra::Rational> ratio(const Form& a, const Form& b);
 /// A single factor of a form that no other of its products has, or nothing.
 std::optional<Unknowns> lone_factor(const Form& form);
+/// Adds to the work of a case analysis, which is counted in products. Throws CheckError beyond the limit.
+void spend(std::size_t& work, std::size_t products);
 /// Removes the product `key` of a form that is 0 from the form, or from all its products.
-void eliminate(Form& form, const Form& zero, const Unknowns& key, bool from_products);
+void eliminate(Form& form, const Form& zero, const Unknowns& key, bool from_products, std::size_t& work);
 
 /// A form that is positive, or, if not strict, at least 0.
 struct Inequality {
@@ -25,6 +27,6 @@ struct Inequality {
 };
 /// True if no values satisfy all inequalities, by Fourier-Motzkin elimination. Each product of unknowns is an unknown
 /// of its own.
-bool are_contradictory(std::vector<Inequality> left);
+bool are_contradictory(std::vector<Inequality> left, std::size_t& work);
 
 }  // namespace rulemill::check

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algebra/operators/function_domain.h"
+#include "check/kernel/forms.h"
 #include "check/kernel/obligation.h"
 #include "check/kernel/statement.h"
 
@@ -19,8 +20,8 @@ bool is_piecewise(const algebra::Function& function);
 /// True for these and for functions with floor, powers and other quotients, except 1/t: the step Order evaluates them.
 bool is_evaluated_by_cases(const algebra::Function& function);
 /// True if the sum, of products without guards and bound indices, is 0 where `given` holds for all values of factors
-/// that are not evaluated. Throws CheckError on too many cases.
-bool vanishes_in_every_case(const Sum& sum, const Guards& given, const Statement& statement);
+/// that are not evaluated. Throws CheckError if that takes too much work.
+bool vanishes_in_every_case(const Sum& sum, const Guards& given, const Statement& statement, std::size_t& work);
 /// True for the formula 1/t.
 bool is_reciprocal(const algebra::Function& function);
 /// True for the formula op(s, t).
@@ -59,23 +60,23 @@ struct Step {
     Expand,          // expand P F: (Σ_j c_j · m_j) · R → Σ_j c_j · m_j · R for an integer with monomials m_j
     CancelReciprocal,  // cancel_reciprocal P F G: p · 1/p → 1
     Constant,          // constant P F: f(c, …) → its value, for numbers c
-    Scale,             // scale P F: f(c · t) → c^d · f(t); a maximum has d = 1, less and equal have d = 0
+    Scale,             // scale P F: f(c · t) → c^d · f(t) for the degree d of f; a maximum has d = 1
     SplitExp,          // split_exp P F Q: f(s + t) → f(s) · f(t) for product Q of the argument
     MergeExp,          // merge_exp P F G: f(s) · f(t) → f(s + t)
-    Monotone,          // monotone P F p, …: max_{b: H} f(t) → f(max_{b: H} t); also of max and min of f(s) and f(t)
-    Flatten,           // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t
-    CollectTerms,      // collect_terms P Q …: Σ_i c_i · R → (Σ_i c_i) · R
-    Order,             // order P P …: Σ_i c_i Σ_b [G] F_i → 0
-    Parity,            // parity P F: f(−t) → −f(t) or f(t)
-    CancelSum,         // cancel_sum P F {…}: (Σ_b [G] R) · 1/S → 1; the steps rewrite Σ_b [G] R − S to 0
-    Logarithm,         // logarithm P F: log(Π F_i) → Σ log(F_i); log(exp(t)) → t and log(1/t) → −log(t)
-    Root,              // root P F Q G {…}: √t → |s|, which is factor G of Q; the steps rewrite t − s² to 0
-    RootOfExp,         // root_of_exp P F: √exp(t) → exp(t/2), power(exp(t), s) → exp(t · s)
-    LogScale,          // log_scale P F E: log(exp(u) · t) → u + log(t) for factor E of the argument's first product
-    Compare,           // compare P F: less(f(s), f(t)) → less(s, t); also of equal
-    Shift,             // shift P F A B: less(s + r, t + r) → less(s, t) for products A and B; also of equal
-    DivideMax,         // divide_max P F g; p, …; q, …: max_{b: H} t → max(max_{b: H, g} t, max_{b: H, h} t)
-    Unfold,            // unfold P F: f(s, …) → its formula in functions of one operation
+    Monotone,  // monotone P F p, …: max_{b: H} c · f(t) → c · f(±max_{b: H} ±t); max(f(s), f(t)) → f(max(s, t))
+    Flatten,       // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t
+    CollectTerms,  // collect_terms P Q …: Σ_i c_i · R → (Σ_i c_i) · R
+    Order,         // order P P …: Σ_i c_i Σ_b [G] F_i → 0
+    Parity,        // parity P F: f(−t) → −f(t) or f(t)
+    CancelSum,     // cancel_sum P F {…}: (Σ_b [G] R) · 1/S → 1; the steps rewrite Σ_b [G] R − S to 0
+    Logarithm,     // logarithm P F: log(Π F_i) → Σ log(F_i); log(exp(t)) → t and log(1/t) → −log(t)
+    Root,          // root P F Q G {…}: √t → |s|, which is factor G of Q; the steps rewrite t − s² to 0
+    RootOfExp,     // root_of_exp P F: √exp(t) → exp(t/2), power(exp(t), s) → exp(t · s)
+    LogScale,      // log_scale P F E: log(exp(u) · t) → u + log(t) for factor E of the argument's first product
+    Compare,       // compare P F: less(f(s), f(t)) → less(s, t); also of equal
+    Shift,         // shift P F A B: less(s + r, t + r) → less(s, t); max(s + r, t + r) → max(s, t) + r
+    DivideMax,     // divide_max P F g; p, …; q, …: max_{b: H} t → max(max_{b: H, g} t, max_{b: H, h} t)
+    Unfold,        // unfold P F: f(s, …) → its formula in functions of one operation
   };
   Op op = Op::Drop;
   bool targets_maximum = false;        // of Set, Map, AddGuard, DropGuard, NewIndex, Project: factor F, not product P
@@ -121,6 +122,8 @@ class Kernel {
   Context argument_context(const Context& context, const Product& product, const Factor& factor) const {
     return within(within(context, product), factor);
   }
+  /// The work of the last case analysis.
+  std::size_t work() const { return work_; }
   /// The number of obligations that were trivial.
   std::size_t trivial() const { return trivial_; }
   /// Throws CheckError unless the indices of the sum are in scope and the steps rewrite it to the empty sum.
@@ -159,7 +162,7 @@ class Kernel {
   std::optional<Sum> apply_law(Product& product, std::size_t f, const Step& step);
   Sum instantiate_max(Product product, std::size_t f, const Context& inside, const Step& step);
   void scale(Product& product, std::size_t f, const Context& inside, const Step& step);
-  void monotone(Factor& factor, const Context& inside, const Step& step);
+  void monotone(Product& product, std::size_t f, const Context& inside, const Step& step);
   void cancel_sum(Product& product, std::size_t f, const Context& context, const Step& step);
   Sum logarithm(Product product, std::size_t f, const Context& inside, const Step& step);
   Sum log_scale(Product product, std::size_t f, const Context& inside, const Step& step);
@@ -174,7 +177,7 @@ class Kernel {
   const Statement& statement_;
   Atoms& atoms_;
   std::function<void(Obligation)> on_obligation_;
-  std::size_t trivial_ = 0;
+  std::size_t trivial_ = 0, work_ = 0;
 };
 
 }  // namespace rulemill::check

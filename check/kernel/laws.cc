@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algebra/properties/function_properties.h"
 #include "algebra/properties/laws.h"
 #include "algebra/sizes/checked.h"
 #include "check/kernel/kernel.h"
@@ -99,7 +100,7 @@ std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const 
       return {};
     }
     case Op::Monotone:
-      return monotone(factor, inside, step), std::nullopt;
+      return monotone(product, f, inside, step), std::nullopt;
     case Op::Scale:
       return scale(product, f, inside, step), std::nullopt;
     case Op::CancelSum:
@@ -205,13 +206,17 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
       return {};
     }
     case Op::Shift: {
-      expect(compares_values(function), "the factor is not a comparison by its formula");
+      const bool is_maximum =
+          function && (is_operation(*function, Function::Op::Max) || is_operation(*function, Function::Op::Min));
+      expect(is_maximum || compares_values(function), "the factor is not a comparison by its formula");
       Sum &s = factor.arguments[0], &t = factor.arguments[1];
       const std::size_t a = step.position(2), b = step.position(3);
       expect(at(s, a, "product") == at(t, b, "product"), "the compared values have no such product in common");
+      Product shifted = multiply(product, s[a]);
+      erase_at(shifted.factors, f);
       erase_at(s, a);
       erase_at(t, b);
-      return {};
+      return is_maximum ? std::optional(Sum{product, std::move(shifted)}) : std::nullopt;
     }
     default: {  // Compare
       expect(compares_values(function), "the factor is not a comparison by its formula");
@@ -248,12 +253,14 @@ Sum Kernel::instantiate_max(Product product, std::size_t f, const Context& insid
   return parts;
 }
 
-/// f(c · t) = c^d · f(t), where c is the content of the coefficients times each positive factor that all products have
-/// and that contains no bound index. A comparison has d = 0.
+/// f(c · t) = c^d · f(t) for an f of degree d, where c is the content of the coefficients times each positive factor
+/// that all products have and that contains no bound index. For an exponential function g with g(0) = 1, g(t)^d is g(d
+/// · t).
 void Kernel::scale(Product& product, std::size_t f, const Context& inside, const Step& step) {
   Factor& factor = product.factors[f];
   const Function* function = function_of(factor);
-  const int degree = factor.kind == Kind::Max ? 1 : function ? function->degree : 0;
+  std::optional<Rational> degree = function ? algebra::degree(*function) : std::nullopt;
+  if (factor.kind == Kind::Max || (function && function->degree != 0)) degree = {function ? function->degree : 1, 1};
   std::vector<Product*> parts;
   std::vector<Atom> bound = factor.bound;
   for (Sum& argument : factor.arguments) {
@@ -262,11 +269,11 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
       bound.insert(bound.end(), part.bound.begin(), part.bound.end());
     }
   }
-  const bool compares = compares_values(function);
-  expect((degree != 0 || compares) && !parts.empty(), "the factor has no scaling law");
+  expect(degree && !parts.empty(), "the factor has no scaling law");
+  const bool is_unit = degree->den == 1 && degree->num * degree->num <= 1;
   const auto is_positive = [&](const Factor& candidate) {
     const Function* applied = function_of(candidate);
-    if (!applied) return candidate.kind == Kind::Inverse || candidate.kind == Kind::Integer;
+    if (!applied) return is_unit && (candidate.kind == Kind::Inverse || candidate.kind == Kind::Integer);
     return applied->exponential && algebra::evaluate_exactly(*applied, std::vector{Rational{0, 1}}) == Rational{1, 1};
   };
   const auto find = [](Product* part, const Factor& candidate) {
@@ -283,39 +290,54 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
     for (Product* part : parts) part->factors.erase(find(part, candidate));
     scaled_out.factors.push_back(std::move(candidate));
   }
-  const Rational number = content(parts);
+  const Rational number = is_unit ? content(parts) : Rational{1, 1};
   expect(!scaled_out.factors.empty() || number != Rational{1, 1}, "the arguments have no common positive factor");
   for (Product* part : parts) part->coefficient = part->coefficient * reciprocal(number);
-  if (compares) return;
-  scaled_out.coefficient = degree == 1 ? number : reciprocal(number);
+  if (degree->num == 0) return;
+  scaled_out.coefficient = degree->num > 0 ? number : reciprocal(number);
   for (Factor& other : scaled_out.factors) {
-    if (degree == -1 && other.kind == Kind::Apply) other.arguments.at(0) = subtract({}, other.arguments[0]);
-    if (degree == -1 && other.kind != Kind::Apply)
+    if (other.kind == Kind::Apply)
+      other.arguments.at(0) = multiply(other.arguments[0], {Product{*degree, {}, {}, {}}});
+    else if (degree->num < 0)
       other.kind = other.kind == Kind::Integer ? Kind::Inverse : Kind::Integer;
   }
   product = multiply(std::move(product), scaled_out);
 }
 
-/// max_{b: H} f(t) = f(max_{b: H} t), and max(f(s), f(t)) = f(max(s, t)), where f(s) may be a number c = f(c).
-void Kernel::monotone(Factor& factor, const Context& inside, const Step& step) {
-  const bool is_range = factor.kind == Kind::Max;
-  const Factor* first = is_range || function_of(factor) ? single_factor(factor.arguments.at(0)) : nullptr;
+/// max_{b: H} c · f(…, t, …) = c · f(…, σ · max_{b: H} σ · t, …) for σ = ±1 if c · f does not decrease with σ · t. For
+/// a nondecreasing f, max(f(s), f(t)) = f(max(s, t)), where f(s) may be a number c = f(c), as in relu(f(t)); also of
+/// min.
+void Kernel::monotone(Product& product, std::size_t f, const Context& inside, const Step& step) {
+  Factor whole = product.factors[f];
+  const bool is_range = whole.kind == Kind::Max;
+  Rational number{1, 1};
+  if (is_range && whole.arguments.at(0).size() == 1) std::swap(number, whole.arguments[0][0].coefficient);
+  const Factor* first = is_range || function_of(whole) ? single_factor(whole.arguments.at(0)) : nullptr;
   const Function* function = first ? function_of(*first) : nullptr;
-  expect(function && function->arity == 1 && function->monotone,
-         "the factor is not a maximum of a nondecreasing function");
-  if (!is_range)
-    expect(is_extremum(*function_of(factor), *function),
-           "the factor is not a maximum, or the function changes the number");
-  else if (!function->maps_zero_to_zero)
-    require_point(factor, inside, step);
+  expect(function && (is_range || function->arity == 1), "the factor is not a maximum of a monotone function");
   Factor outer = *first;
-  for (Sum& argument : factor.arguments) {
-    const Factor* value = single_factor(argument);
-    expect(value && function_of(*value) == function, "the functions differ");
-    argument = Sum(value->arguments[0]);
+  std::size_t place = 0;  // of the argument that has b, which is not bound in the others then
+  const auto varies = [&](const Product& part) { return depends_on(part, whole.bound, atoms_); };
+  while (place + 1 < function->arity && std::ranges::none_of(outer.arguments[place], varies)) ++place;
+  int sign = function->monotone ? 1 : algebra::monotonicity(*function, place);
+  expect(sign == 1 || (is_range && sign == -1), "the factor is not a maximum of a monotone function");
+  Sum& argument = outer.arguments[place];
+  if (is_range) {
+    if (function->arity > 1 || !function->maps_zero_to_zero) require_point(whole, inside, step);
+    if (number.num < 0) sign = -sign;
+    whole.arguments[0] = sign > 0 ? argument : subtract({}, argument);
+    product.coefficient = product.coefficient * number;
+  } else {
+    expect(is_extremum(*function_of(whole), *function),
+           "the factor is not a maximum, or the function changes the number");
+    for (Sum& each : whole.arguments) {
+      const Factor* value = single_factor(each);
+      expect(value && function_of(*value) == function, "the functions differ");
+      each = Sum(value->arguments[0]);
+    }
   }
-  outer.arguments = {to_sum(std::move(factor))};
-  factor = std::move(outer);
+  argument = {Product{{sign, 1}, {}, {}, {std::move(whole)}}};
+  product.factors[f] = std::move(outer);
 }
 
 /// (Σ_b [G] R) · 1/S = 1 where S is not 0. Undefined values in S count as 0.

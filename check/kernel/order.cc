@@ -50,7 +50,7 @@ void Kernel::order(Sum& sum, const Context& context, const Step& step) {
     expect(range(p) == range(*members.begin()), "the products have different guards or bound indices");
     products.push_back({sum[p].coefficient, {}, {}, sum[p].factors});
   }
-  expect(vanishes_in_every_case(products, within(context, sum[*members.begin()]).given, statement_),
+  expect(vanishes_in_every_case(products, within(context, sum[*members.begin()]).given, statement_, work_),
          "the products do not cancel in every case");
   erase(sum, members);
 }

@@ -110,9 +110,8 @@ std::vector<Elaborator::Alignment> Elaborator::alignments(const check::Sum& sum,
   return result;
 }
 
-bool Elaborator::try_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map,
-                         const std::vector<Atom>& old, const std::vector<Atom>& fresh, const std::vector<Atom>& onto,
-                         const Context& context) {
+bool Elaborator::try_map(Attempt& attempt, Place at, const Substitution& map, const std::vector<Atom>& old,
+                         const std::vector<Atom>& fresh, const std::vector<Atom>& onto, const Context& context) {
   std::optional<Step> found;
   try {
     found = translator_.map_step(map, old, fresh, onto);

@@ -12,6 +12,8 @@ using check::Statement;
 
 namespace {
 
+constexpr std::uint64_t steps_per_product = 25;  // of a case analysis
+
 /// Thrown where a proof would exceed the limit on steps.
 struct TooLong {};
 
@@ -38,7 +40,11 @@ Elaboration Elaborator::run() {
       for (const check::Product& product : sum) output.normal_form.push_back(statement_.text(product));
       Context context{statement_.facts(), {}};
       for (check::Guard& guard : statement_.index_ranges(o)) context.given.push_back(std::move(guard));
-      if (!rewrite_to_zero(sum, context, output.steps)) return "nothing cancels " + statement_.text(sum.at(0));
+      if (!rewrite_to_zero(sum, context, output.steps)) {
+        std::string t;
+        for (auto& q : sum) t += "\n   " + statement_.text(q);
+        return "nothing cancels " + t;
+      }
     }
     if (auto undefined = prove_domains(proof)) return undefined;
     return prove_typing(proof);
@@ -122,27 +128,36 @@ bool Elaborator::try_step(check::Sum& sum, const Context& context, Step step, St
   });
   const std::size_t changed = step.position(0), size = sum.size();
   check::Product before = sum.at(changed);  // copying the sum would take most of the time of a long search
-  const auto undo = [&] {
-    sum.resize(size);
-    sum[changed] = std::move(before);
-    return false;
-  };
+  bool applies = true;
   try {
     kernel.apply(sum, context, step);
+    steps.push_back(std::move(step));
   } catch (const CheckError&) {
-    return undo();
+    applies = false;
   } catch (const algebra::Overflow&) {  // coefficients beyond 64 bits
-    return undo();
+    applies = false;
   }
-  steps.push_back(std::move(step));
-  return true;
+  if (!applies) {
+    sum.resize(size);
+    sum[changed] = std::move(before);
+  }
+  budget_.spend(steps_per_product * kernel.work());
+  return applies;
 }
 
-Elaborator::Step Elaborator::step(Op op, std::vector<std::size_t> at, bool targets_maximum) {
+Elaborator::Step Elaborator::step(Op op, Place at, bool targets_maximum) {
   Step result;
   result.op = op;
   result.positions = std::move(at);
   result.targets_maximum = targets_maximum;
+  return result;
+}
+
+Elaborator::Step Elaborator::range_step(Op op, Place at, Atom index, Poly value) {
+  const bool targets_maximum = at.size() == 2;
+  Step result = step(op, std::move(at), targets_maximum);
+  result.atom = index;
+  result.polys.push_back(std::move(value));
   return result;
 }
 

@@ -26,6 +26,7 @@ class Elaborator {
   using Step = check::Step;
   using Op = Step::Op;
   using Steps = std::vector<Step>;
+  using Place = std::vector<std::size_t>;  // of a product, or of a factor of it
 
   Elaborator(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
              const ElaborationLimits& limits, bool assume_obligations);
@@ -37,7 +38,7 @@ class Elaborator {
  private:
   static constexpr int max_depth = 12;
   static constexpr std::size_t max_alignments = 6;  // of two products that are tried
-  static constexpr int max_named_quotients = 2;
+  static constexpr std::size_t max_named_quotients = 12;
 
   enum class Change { None, Some, Gone };
   /// A sum, and the steps that led to it.
@@ -60,7 +61,9 @@ class Elaborator {
   Elaboration run_within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search);
   /// Applies the step and records it if the kernel accepts it and its obligations can be shown.
   bool try_step(check::Sum& sum, const Context& context, Step step, Steps& steps);
-  static Step step(Op op, std::vector<std::size_t> at, bool targets_maximum = false);
+  static Step step(Op op, Place at, bool targets_maximum = false);
+  /// A step that gives an index of a product, or of the maximum that is a factor of it, a value.
+  static Step range_step(Op op, Place at, Atom index, Poly value);
   bool is_shown(const check::Guards& given, std::optional<check::Guard> goal);
   /// Rewrites the sum to 0. Returns false if that fails; the sum is then what remains.
   bool rewrite_to_zero(check::Sum& sum, const Context& context, Steps& steps);
@@ -128,7 +131,7 @@ class Elaborator {
   std::vector<Alignment> alignments(const check::Sum& sum, std::size_t p, std::size_t onto, const Context& context,
                                     std::size_t max_results);
   static void commit(Alignment alignment, std::size_t p, check::Sum& sum, Steps& steps);
-  bool try_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map, const std::vector<Atom>& old,
+  bool try_map(Attempt& attempt, Place at, const Substitution& map, const std::vector<Atom>& old,
                const std::vector<Atom>& fresh, const std::vector<Atom>& onto, const Context& context);
   /// Rewrites factor f of product p to factor g of `onto`.
   bool equate(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, const Context& context);
@@ -185,19 +188,18 @@ class Elaborator {
   bool match_indices(check::Sum& sum, const Context& context, Steps& steps);
   bool coarsen(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context);
   bool cover(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, const Context& context);
-  bool set_index(Attempt& attempt, std::vector<std::size_t> at, std::vector<Atom>& left, const Context& context);
-  bool name_indices(Attempt& attempt, std::vector<std::size_t> at, const std::vector<Atom>& names,
+  bool set_index(Attempt& attempt, const Place& at, std::vector<Atom>& left, const Context& context);
+  bool name_indices(Attempt& attempt, const Place& at, const std::vector<Atom>& names,
                     const std::vector<Poly>& equations, const Context& context);
 
-  // Sums over quotients (name_quotients.cc).
+  // Sums and maxima over quotients (name_quotients.cc).
   bool name_quotients(check::Sum& sum, const Context& context, Steps& steps);
-  /// Names up to `left` quotients of product p, until the sum cancels. Then it is committed.
-  bool name_quotients(const Attempt& before, std::size_t p, int left, const Context& context, check::Sum& sum,
-                      Steps& steps);
-  /// True if the quotient's numerator contains the index once, and its divisor does not.
-  bool determines(Atom quotient, Atom index) const;
-  /// Replaces the quotient by a new index, and the index in its numerator by what then determines it.
-  bool name_quotient(Attempt& attempt, std::size_t p, Atom quotient, Atom index, const Context& context);
+  /// Names a quotient in the body of the range at that place.
+  template <class Range>
+  bool name_quotient(Attempt& attempt, const Place& at, const Range& range, const Context& context);
+  bool name_quotient(Attempt& attempt, const Place& at, Atom quotient, Atom index, const Context& context);
+  bool replace_quotient(Attempt& attempt, const Place& at, Atom quotient, const std::vector<Atom>& indices,
+                        const Context& context);
 
   check::Statement& statement_;
   check::Atoms& atoms_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algebra/properties/function_properties.h"
 #include "prove/elaboration/elaborator.h"
 #include "runtime/text/error.h"
 
@@ -50,7 +51,7 @@ bool Elaborator::apply_laws(check::Sum& sum, std::size_t p, const Context& conte
     if (function && !function->program.empty() && cancel_sum(sum, p, f, context, steps)) return true;
     if (!function && try_points(sum, step(Op::InstantiateMax, {p, f}), factor.bound, factor.guards, context, steps))
       return true;
-    if (!function || function->degree != 0 || function->arity == 2) {
+    if (!function || algebra::degree(*function)) {
       check::Sum changed = sum;
       Steps more;
       split_common_exponents(changed, p, f, context, more);
@@ -63,7 +64,7 @@ bool Elaborator::apply_laws(check::Sum& sum, std::size_t p, const Context& conte
     const check::Factor& inner = factor.arguments[0][0].factors[0];
     if (inner.kind == Kind::Max) {
       if (try_points(sum, step(Op::Flatten, {p, f}), inner.bound, inner.guards, context, steps)) return true;
-    } else if (inner.kind == Kind::Apply && statement_.function(inner.symbol).monotone) {
+    } else if (inner.kind == Kind::Apply) {
       if (try_step(sum, context, step(Op::Monotone, {p, f}), steps)) return true;
       if (try_points(sum, step(Op::Monotone, {p, f}), factor.bound, factor.guards, context, steps)) return true;
     }
@@ -273,7 +274,7 @@ bool Elaborator::match_indices(check::Sum& sum, const Context& context, Steps& s
 }
 
 /// Adds new indices to the product, or to the maximum, with the values that the equations determine.
-bool Elaborator::name_indices(Attempt& attempt, std::vector<std::size_t> at, const std::vector<Atom>& names,
+bool Elaborator::name_indices(Attempt& attempt, const Place& at, const std::vector<Atom>& names,
                               const std::vector<Poly>& equations, const Context& context) {
   std::vector<Atom> unknowns;
   for (const Atom name : names) unknowns.push_back(translator_.to_prover(name));
@@ -281,28 +282,23 @@ bool Elaborator::name_indices(Attempt& attempt, std::vector<std::size_t> at, con
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto found = solved.map.find(unknowns[i]);
     if (found == solved.map.end() || mentions(found->second, unknowns, translator_.symbols())) return false;
-    Step named = step(Op::NewIndex, at, at.size() == 2);
-    named.atom = names[i];
+    std::optional<Step> named;
     try {
-      named.polys.push_back(translator_.to_checker(found->second));
+      named = range_step(Op::NewIndex, at, names[i], translator_.to_checker(found->second));
     } catch (const runtime::Error&) {
       return false;  // an image with symbols that the checker does not have
     }
-    if (!try_step(attempt.sum, context, std::move(named), attempt.steps)) return false;
+    if (!try_step(attempt.sum, context, std::move(*named), attempt.steps)) return false;
   }
   return true;
 }
 
 /// Sets one of the indices to a value that guards determine: by an equation, or as a quotient of others.
-bool Elaborator::set_index(Attempt& attempt, std::vector<std::size_t> at, std::vector<Atom>& left,
-                           const Context& context) {
+bool Elaborator::set_index(Attempt& attempt, const Place& at, std::vector<Atom>& left, const Context& context) {
   const check::Product& product = attempt.sum[at[0]];
   const check::Guards guards = at.size() == 2 ? product.factors[at[1]].guards : product.guards;
   const auto set = [&](Atom atom, const Poly& value) {
-    Step fixed = step(Op::Set, at, at.size() == 2);
-    fixed.atom = atom;
-    fixed.polys.push_back(value);
-    if (!try_step(attempt.sum, context, std::move(fixed), attempt.steps)) return false;
+    if (!try_step(attempt.sum, context, range_step(Op::Set, at, atom, value), attempt.steps)) return false;
     std::erase(left, atom);
     return true;
   };

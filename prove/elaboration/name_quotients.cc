@@ -18,64 +18,128 @@ std::optional<Poly> solution(const Poly& p, Atom atom, const check::Atoms& atoms
 }  // namespace
 
 /// Rewrites Σ_u [G] t(u, floor(n / d)) to a sum over v = floor(n / d), and, unless G determines u by v, over the
-/// remainder n − d·v, where n contains u once. This is kept if the product then cancels.
+/// remainder n − d·v, where n contains u once; maxima alike. All this is kept once products cancel.
 bool Elaborator::name_quotients(check::Sum& sum, const Context& context, Steps& steps) {
-  for (std::size_t p = 0; p < sum.size(); ++p) {
-    if (name_quotients({sum, {}}, p, max_named_quotients, context, sum, steps)) return true;
-  }
-  return false;
-}
-
-bool Elaborator::name_quotients(const Attempt& before, std::size_t p, int left, const Context& context, check::Sum& sum,
-                                Steps& steps) {
-  std::set<Atom> all;
-  check::Product product = before.sum[p];
-  check::for_each_poly(product, [&](Poly& poly) { atoms_.collect(poly, all); });
-  for (const Atom quotient : all) {
-    for (const Atom index : product.bound) {
-      if (!determines(quotient, index)) continue;
-      Attempt attempt = before;
-      if (!name_quotient(attempt, p, quotient, index, context)) continue;
-      if (!simplify_product(attempt.sum, p, context, attempt.steps)) continue;
-      Attempt named = attempt;
-      if (cancel(attempt.sum, context, attempt.steps)) {
-        commit(std::move(attempt), sum, steps);
-        return true;
-      }
-      if (left > 1 && name_quotients(named, p, left - 1, context, sum, steps)) return true;
+  Attempt attempt{sum, {}};
+  const auto name_in = [&](std::size_t p) {
+    const check::Product product = attempt.sum[p];
+    bool named = name_quotient(attempt, {p}, product, context);
+    for (std::size_t f = 0; f < product.factors.size() && !named; ++f)
+      named = product.factors[f].kind == check::Factor::Kind::Max &&
+              name_quotient(attempt, {p, f}, product.factors[f], context);
+    return named;
+  };
+  for (std::size_t p = 0, named = 0; p < attempt.sum.size() && named < max_named_quotients;) {
+    if (!name_in(p)) {
+      ++p;
+      continue;
     }
+    ++named;
+    simplify_product(attempt.sum, p, context, attempt.steps);
+    Attempt trial = attempt;
+    if (!cancel(trial.sum, context, trial.steps)) continue;
+    commit(std::move(trial), sum, steps);
+    return true;
   }
   return false;
 }
 
-bool Elaborator::determines(Atom quotient, Atom index) const {
-  return atoms_.kind(quotient) == check::Atoms::Kind::Quotient && solution(atoms_.left(quotient), index, atoms_) &&
-         !atoms_.occurs(atoms_.right(quotient), index);
+/// Tries the quotients with the fewest indices first, and of these the ones with the largest divisors.
+template <class Range>
+bool Elaborator::name_quotient(Attempt& attempt, const Place& at, const Range& range, const Context& context) {
+  Range body = range;
+  body.guards.clear();
+  std::set<Atom> all;
+  check::for_each_poly(body, [&](Poly& poly) { atoms_.collect(poly, all); });
+  std::erase_if(all, [&](Atom atom) { return atoms_.kind(atom) != check::Atoms::Kind::Quotient; });
+  std::vector<Atom> quotients(all.begin(), all.end());
+  const auto rank = [&](Atom quotient) {
+    const auto occurs = [&](Atom index) { return atoms_.occurs(atoms_.left(quotient), index); };
+    return std::pair(-std::ranges::count_if(range.bound, occurs), atoms_.right(quotient).terms().back());
+  };
+  std::ranges::stable_sort(quotients, std::ranges::greater(), rank);
+  return std::ranges::any_of(quotients, [&](Atom quotient) {
+    return replace_quotient(attempt, at, quotient, range.bound, context) ||
+           std::ranges::any_of(range.bound, [&](Atom index) {
+             Attempt trial = attempt;
+             if (!name_quotient(trial, at, quotient, index, context)) return false;
+             attempt = std::move(trial);
+             return true;
+           });
+  });
 }
 
-bool Elaborator::name_quotient(Attempt& attempt, std::size_t p, Atom quotient, Atom index, const Context& context) {
+/// Replaces floor(n / (k·e)) of several indices by floor(floor(n / k) / e) for the largest coefficient k of an index in
+/// n, or by 0.
+bool Elaborator::replace_quotient(Attempt& attempt, const Place& at, Atom quotient, const std::vector<Atom>& indices,
+                                  const Context& context) {
   const Poly above = atoms_.left(quotient), divisor = atoms_.right(quotient);
-  const auto named = [&](const Poly& value) {
-    const Atom fresh = atoms_.fresh_bound();
-    Step step = this->step(Op::NewIndex, {p});
-    step.atom = fresh;
-    step.polys.push_back(value);
-    return try_step(attempt.sum, context, std::move(step), attempt.steps) ? std::optional(fresh) : std::nullopt;
-  };
-  const auto set = [&](Atom atom, const Poly& value) {
-    Step step = this->step(Op::Set, {p});
-    step.atom = atom;
-    step.polys.push_back(value);
-    return try_step(attempt.sum, context, std::move(step), attempt.steps);
-  };
-  const auto v = named(Poly(quotient));
-  if (!v || !set(quotient, Poly(*v))) return false;
-  for (const check::Guard& guard : check::Guards(attempt.sum[p].guards)) {
-    const auto value = guard.equality ? solution(guard.poly, index, atoms_) : std::nullopt;
-    if (value && set(index, *value)) return true;
+  Poly largest = 1, value;
+  std::size_t count = 0;
+  for (const Atom index : indices) {
+    const std::vector<Poly> powers = above.coefficients_in(index);
+    if (powers.size() != 2) continue;
+    ++count;
+    const Poly &k = powers[1], e = atoms_.quotient(divisor, k);
+    if (e * k != divisor || k.terms().back() <= largest.terms().back()) continue;
+    largest = k;
+    value = atoms_.quotient(Poly(index) + atoms_.quotient(powers[0], k), e);
   }
-  const auto remainder = named(above - divisor * Poly(*v));
-  return remainder && set(index, *solution(above - divisor * Poly(*v) - Poly(*remainder), index, atoms_));
+  const auto is_set = [&](const Poly& to) {
+    return try_step(attempt.sum, context, range_step(Op::Set, at, quotient, to), attempt.steps);
+  };
+  return count > 1 && (is_set(0) || (largest != Poly(1) && is_set(value)));
+}
+
+/// Replaces the quotient by a new index v, and the index by what v, or v and the remainder, then determine. Replaces
+/// guards on several of these by their ranges.
+bool Elaborator::name_quotient(Attempt& attempt, const Place& at, Atom quotient, Atom index, const Context& context) {
+  const Poly above = atoms_.left(quotient), divisor = atoms_.right(quotient);
+  if (!solution(above, index, atoms_) || atoms_.occurs(divisor, index)) return false;
+  const auto change = [&](Op op, Atom atom, const Poly& value) {
+    return try_step(attempt.sum, context, range_step(op, at, atom, value), attempt.steps);
+  };
+  const auto add_guard = [&](const Poly& poly) {
+    Step added = step(Op::AddGuard, at, at.size() == 2);
+    added.guard = {false, poly};
+    try_step(attempt.sum, context, std::move(added), attempt.steps);
+  };
+  const auto guards = [&] {
+    const check::Product& product = attempt.sum[at[0]];
+    return at.size() == 2 ? product.factors[at[1]].guards : product.guards;
+  };
+  const Atom v = atoms_.fresh_bound(), remainder = atoms_.fresh_bound();
+  if (!change(Op::NewIndex, v, Poly(quotient))) return false;
+  add_guard(Poly(v));
+  for (const check::Guard& guard : guards()) {
+    const Poly end = guard.poly + 1 + above, number = atoms_.quotient(end, divisor);
+    if (!guard.equality && number * divisor == end) add_guard(number - 1 - Poly(v));
+  }
+  if (!change(Op::Set, quotient, Poly(v))) return false;
+  const auto sets_index = [&](const check::Guard& guard) {
+    const auto value = guard.equality ? solution(guard.poly, index, atoms_) : std::nullopt;
+    return value && change(Op::Set, index, *value);
+  };
+  if (!std::ranges::any_of(guards(), sets_index)) {
+    const Poly rest = above - divisor * Poly(v);
+    if (!change(Op::NewIndex, remainder, rest)) return false;
+    add_guard(Poly(remainder));
+    add_guard(divisor - 1 - Poly(remainder));
+    if (!change(Op::Set, index, *solution(rest - Poly(remainder), index, atoms_))) return false;
+  }
+  const check::Guards old = guards();
+  for (std::size_t g = old.size(); g-- > 0;) {
+    std::set<Atom> atoms;
+    atoms_.collect(old[g].poly, atoms);
+    const auto varies = [&](Atom atom) {
+      return atoms_.is_compound(atom) || atoms_.kind(atom) == check::Atoms::Kind::Bound;
+    };
+    if (std::ranges::count_if(atoms, varies) < 2) continue;
+    Place position = at;
+    position.push_back(g);
+    try_step(attempt.sum, context, step(Op::DropGuard, std::move(position), at.size() == 2), attempt.steps);
+  }
+  return true;
 }
 
 }  // namespace rulemill::prove

@@ -62,11 +62,12 @@ class LemmaContext {
     bound_quotients();
     split_common_sizes();
     multiply_bounds();
+    multiply_size_bounds();
     return std::move(times_);
   }
 
  private:
-  static constexpr std::size_t max_lemmas = 400;
+  static constexpr std::size_t max_lemmas = 400, max_size_bounds = 24;
 
   bool is_size(Atom atom) const { return atoms_.kind(atom) == Atoms::Kind::Size; }
   bool only_sizes(const Monomial& monomial) const {
@@ -128,10 +129,17 @@ class LemmaContext {
         derived_.push_back(q - g);
         derived_.push_back(g - 1 - q);
       }
-      // Compares two quotients by the same divisor.
+      // Compares q with another quotient p = floor(m / e), where k·e = d.
       for (const Atom other : compounds_) {
-        if (other == atom || atoms_.kind(other) != Atoms::Kind::Quotient || atoms_.right(other) != d) continue;
-        propose(q - Poly(other) - 1, d);
+        if (other == atom || atoms_.kind(other) != Atoms::Kind::Quotient) continue;
+        const Poly p(other), &m = atoms_.left(other), &e = atoms_.right(other);
+        const auto k = exact_quotient(d, e);
+        if (!k) continue;
+        propose(q - p - 1, d);
+        if (*k == Poly(1)) continue;
+        propose(p - q - 1, d);
+        propose(m - e * p, *k);
+        propose(e * p + e - 1 - m, *k);
       }
     }
   }
@@ -169,6 +177,47 @@ class LemmaContext {
           propose(bound, Poly::from_terms({{sizes, 1}}));
           propose(-bound - 1, Poly::from_terms({{sizes, 1}}));
         }
+      }
+    }
+  }
+
+  /// Proposes p·q ≥ 0 for bounds q ≥ 0 on sizes, as of h − 3 and w − 3, or of v and w − 3 for an index v, whose
+  /// products divide products that occur. Of bounds that differ by a number, the strongest counts.
+  void multiply_size_bounds() {
+    const auto divides = [&](const Poly::Term& term) {
+      return term.monomial.empty() || std::ranges::any_of(monomials_, [&](const Monomial& product) {
+               return product.size() > 1 && product.divided_by(term.monomial);
+             });
+    };
+    std::vector<Poly> bounds;
+    const auto add = [&](const Poly& bound) {
+      const auto is_used = [&](const Poly::Term& term) { return only_sizes(term.monomial) && divides(term); };
+      if (!std::ranges::all_of(bound.terms(), is_used)) return;
+      for (Poly& other : bounds) {
+        const auto difference = (bound - other).constant();
+        if (difference && *difference < 0) other = bound;
+        if (difference) return;
+      }
+      bounds.push_back(bound);
+    };
+    for (const Poly& bound : bounds_) add(bound);
+    const std::size_t given = bounds.size();
+    for (const Monomial& monomial : monomials_) {
+      if (monomial.size() == 1) add(Poly(monomial[0]) - 1);
+    }
+    const auto multiply = [&](const Poly& p, const Poly& q) {
+      const Poly product = p * q;
+      if (!std::ranges::all_of(product.terms(), divides)) return;
+      propose(p, q);
+      add(product + p + q);  // (p + 1)·(q + 1) ≥ 1
+    };
+    for (std::size_t i = 1; i < bounds.size() && bounds.size() < max_size_bounds; ++i) {
+      for (std::size_t j = 0; j < std::min(i, given); ++j) multiply(bounds[i], bounds[j]);
+    }
+    for (const Poly& bound : bounds_) {
+      for (std::size_t j = 0; j < given; ++j) {
+        multiply(bound, bounds[j]);
+        multiply(-bound - 1, bounds[j]);
       }
     }
   }

@@ -70,16 +70,13 @@ bool Elaborator::eliminate(check::Sum& sum, std::size_t p, std::optional<std::si
   const check::Factor* factor = maximum ? &product.factors[*maximum] : nullptr;
   const check::Guards& own = factor ? factor->guards : product.guards;
   const std::vector<Atom>& bound = factor ? factor->bound : product.bound;
+  const Place at = maximum ? Place{p, *maximum} : Place{p};
   const auto attempt = [&](Atom atom, const Poly& equation) {
     const std::int64_t c = equation.coefficient(atom);
     if (c != 1 && c != -1) return false;
     const Poly rest = equation - Poly(atom) * Poly(c);
     if (atoms_.occurs(rest, atom)) return false;
-    Step set = step(Op::Set, maximum ? std::vector<std::size_t>{p, *maximum} : std::vector<std::size_t>{p},
-                    maximum.has_value());
-    set.atom = atom;
-    set.polys.push_back(c == 1 ? -rest : rest);
-    return try_step(sum, context, std::move(set), steps);
+    return try_step(sum, context, range_step(Op::Set, at, atom, c == 1 ? -rest : rest), steps);
   };
   for (const Poly& equation : equations(own, context.given)) {
     for (const Atom atom : std::vector<Atom>(bound)) {
@@ -124,10 +121,7 @@ bool Elaborator::fix_division(check::Sum& sum, std::size_t p, const Context& con
     const check::Guards given = check::conjunction(context.given, product.guards);
     const auto value = oracle_.unique_value(given, Poly(atom));
     if (!value) continue;
-    Step set = step(Op::Set, {p});
-    set.atom = atom;
-    set.polys.emplace_back(*value);
-    if (try_step(sum, context, std::move(set), steps)) return true;
+    if (try_step(sum, context, range_step(Op::Set, {p}, atom, *value), steps)) return true;
   }
   return false;
 }

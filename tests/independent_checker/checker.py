@@ -95,7 +95,7 @@ class Checker:
         require_that(len(certificate.outputs) == len(differences), "the proof has another number of outputs")
         for o, (found, (stated, steps)) in enumerate(zip(differences, certificate.outputs)):
             given = facts + statement.index_ranges(o)
-            kernel.match(found, tuple(stated), given)
+            kernel.match(kernel.in_steps(found), kernel.in_steps(stated), given)
             kernel.check_vanishes(tuple(stated), given, frozenset(), steps)
         kernel.check_domains(certificate.domains)
         for goal in statement.target_types:

@@ -28,8 +28,10 @@ class Function:
     laws: set = field(default_factory=set)
 
     @property
-    def degree(self) -> int:
-        return 1 if "homogeneous" in self.laws else -1 if "reciprocal" in self.laws else 0
+    def degree(self):
+        """The d for which f(c · t) = c^d · f(t) for c > 0, where all arguments are scaled; None if it is not known."""
+        found = degree(self.formula)
+        return 1 if "homogeneous" in self.laws else -1 if "reciprocal" in self.laws else None if found == ZERO else found
 
     @property
     def parity(self) -> int:
@@ -112,6 +114,60 @@ def formula_signs(f: tuple, arguments: list[frozenset]) -> tuple[frozenset, bool
     a, b = parts[0][0], parts[-1][0]
     signs, defined = operation_signs(f[0], a, b)
     return signs, defined and all(part[1] for part in parts)
+
+
+ZERO = "any degree"  # that of a formula that is always 0
+
+
+def degree(f: tuple):
+    if f[0] == "argument":
+        return Fraction(1)
+    if f[0] == "number":
+        return Fraction(0) if f[1] else ZERO
+    a, b = degree(f[1]), degree(f[-1])
+    if None in (a, b):
+        return None
+    if f[0] in ("+", "-", "max", "min"):
+        return b if a == ZERO else a if b in (ZERO, a) else None
+    if f[0] in ("less", "equal"):
+        return Fraction(0) if ZERO in (a, b) or a == b else None
+    if f[0] in ("*", "gate") and ZERO in (a, b) or a == ZERO:
+        return ZERO
+    if f[0] in ("*", "/") and b != ZERO:
+        return a + b if f[0] == "*" else a - b
+    if f[0] in ("abs", "gate"):
+        return b
+    if f[0] == "sqrt":
+        return b / 2
+    return Fraction(0) if not {a, b} - {ZERO, 0} else None
+
+
+def monotonicity(f: tuple, argument: int) -> set:
+    """1 if the formula does not decrease with the argument, and -1 if it does not increase; both if it does not change. An
+    undefined value is 0."""
+    if argument not in arguments_of(f):
+        return {1, -1}
+    if f in (("argument", argument), ("sqrt", ("argument", argument))):
+        return {1}
+    parts = [monotonicity(part, argument) for part in f[1:]]
+    signs = [formula_signs(part, [ALL_SIGNS] * 8)[0] for part in f[1:]]
+    (a, b), (of_a, of_b) = (parts[0], parts[-1]), (signs[0], signs[-1])
+    opposite = [{-x for x in part} for part in (a, b)]
+    if f[0] == "/" and of_b == {1}:
+        return monotonic_product(a, of_a, opposite[1], of_b)
+    known = {"+": a & b, "max": a & b, "min": a & b, "-": a & opposite[1], "less": opposite[0] & b, "exp": b, "floor": b, "tanh": b,
+             "erf": b, "atan": b, "*": monotonic_product(a, of_a, b, of_b), "sqrt": b if -1 not in of_b else set(),
+             "log": b if of_b == {1} else set()}
+    return known.get(f[0], set())
+
+
+def monotonic_product(a: set, of_a: frozenset, b: set, of_b: frozenset) -> set:
+    """Of a constant that does not change its sign and any value, or of two values of at least 0."""
+    if len(a) == 2:
+        a, of_a, b, of_b = b, of_b, a, of_a
+    if len(b) == 2 and not {-1, 1} <= of_b:
+        return {-x for x in a} if -1 in of_b else a
+    return a & b if -1 not in of_a | of_b else set()
 
 
 def operation_signs(op: str, a: frozenset, b: frozenset) -> tuple[frozenset, bool]:

@@ -35,6 +35,11 @@ class Kernel(Laws):
             check_scope(p, scope)
         require_that(not self.run(terms, given, scope, steps), "the steps do not rewrite the sum to 0")
 
+    def in_steps(self, terms) -> tuple:
+        """The sum with quotients of one form, as different orders of divisions give different ones."""
+        changed = (map_polys(p, self.arithmetic.in_steps) for p in terms)
+        return tuple(p._replace(guards=without_redundant(p.guards)) for p in changed)
+
     def match(self, found, stated, given: tuple):
         """Requires that two sums, products or factors are equal. Those stated may have guards that follow from the others:
         the range of an index whose bound contains other indices ends at the largest value of that bound, too."""

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from math import gcd, lcm
 
-from functions import ALL_SIGNS, Natural, add_signs, multiply_signs, sign
+from functions import ALL_SIGNS, Natural, add_signs, monotonicity, multiply_signs, sign
 from normal_form import Factor, Guard, ONE, Product, all_atoms, canonical, map_guards, negated
 from parts import as_sum, at, multiplied, replaced, require_that, single_factor
 from polynomials import Poly
@@ -47,43 +47,45 @@ class Laws:
         return replaced(terms, step.positions[0], *new)
 
     def scale(self, terms, p, given, scope, step):
-        """f(c · t) = c^d · f(t) for c > 0: the content of the coefficients, and the positive factors that all products have
-        and that contain no bound index: p and 1/p for p ≥ 1, and values of an exponential function with f(0) = 1."""
+        """f(c · t) = c^d · f(t) for c > 0: the positive factors that all products have and that contain no bound index, which are
+        values of an exponential function with f(0) = 1, and, if d is -1, 0 or 1, p and 1/p for p ≥ 1 and the content of the
+        coefficients."""
         factor = at(p.factors, step.positions[1])
-        degree = 1 if factor.kind == "max" else self.function_of(factor).degree if factor.kind == "apply" else 0
+        degree = 1 if factor.kind == "max" else self.function_of(factor).degree if factor.kind == "apply" else None
         arguments = [list(argument) for argument in factor.arguments]
-        require_that((degree or self.is_comparison(factor)) and any(arguments), "the factor has no scaling law, or is f(0)")
+        require_that(degree is not None and any(arguments), "the factor has no scaling law, or is f(0)")
+        is_unit = degree in (-1, 0, 1)
         moved, first = [], next(a for a in arguments if a)[0].factors
         for candidate in first:
             places = [[next((i for i, f in enumerate(t.factors) if canonical(f) == canonical(candidate)), None)
                        for t in argument] for argument in arguments]
             bound = set(factor.bound).union(*(t.bound for argument in arguments for t in argument))
-            if not self.is_positive(candidate) or not all_atoms(candidate).isdisjoint(bound) or \
+            if not self.is_positive(candidate, is_unit) or not all_atoms(candidate).isdisjoint(bound) or \
                     any(None in row for row in places):
                 continue
             if candidate.kind != "apply":
                 self.require("a factor is positive", given + p.guards, Guard(False, candidate.index[0] - 1), step.lemmas)
             arguments = [[t._replace(factors=replaced(t.factors, i)) for t, i in zip(argument, row)]
                          for argument, row in zip(arguments, places)]
-            moved.append(candidate if degree == 1 else self.reciprocal(candidate))
+            moved.append(self.power(candidate, degree))
         coefficients = [t.coefficient for argument in arguments for t in argument]
-        content = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
+        content = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients))) if is_unit else ONE
         require_that(moved or content != 1, "the arguments have no common positive factor")
         inner = factor._replace(arguments=tuple(tuple(t.times(1 / content) for t in argument) for argument in arguments))
         new = p.times(content ** degree)._replace(factors=replaced(p.factors, step.positions[1], inner) +
                                                   tuple(moved if degree else ()))
         return replaced(terms, step.positions[0], new)
 
-    def is_positive(self, factor: Factor) -> bool:
+    def is_positive(self, factor: Factor, is_unit: bool) -> bool:
         function = self.function_of(factor)
-        return factor.kind in ("integer", "inverse") or \
+        return (is_unit and factor.kind in ("integer", "inverse")) or \
             bool(function and "exponential" in function.laws and function.value([Fraction(0)]) == 1)
 
     @staticmethod
-    def reciprocal(factor: Factor) -> Factor:
+    def power(factor: Factor, degree: Fraction) -> Factor:
         if factor.kind == "apply":
-            return factor._replace(arguments=(negated(factor.arguments[0]),))
-        return factor._replace(kind="inverse" if factor.kind == "integer" else "integer")
+            return factor._replace(arguments=(tuple(t.times(degree) for t in factor.arguments[0]),))
+        return factor if degree == 1 else factor._replace(kind="inverse" if factor.kind == "integer" else "integer")
 
     def split_exp(self, terms, p, given, scope, step):
         factor, q = at(p.factors, step.positions[1]), step.positions[2]
@@ -102,16 +104,28 @@ class Laws:
         return replaced(terms, step.positions[0], p._replace(factors=replaced(merged, g)))
 
     def monotone(self, terms, p, given, scope, step):
-        """max f(t) = f(max t) for a nondecreasing f, over a range that is not empty unless f(0) = 0."""
+        """max c · f(…, t, …) = c · f(…, s · max s · t, …) for the only argument t that has an index, and s = ±1 such that c · f does
+        not decrease with s · t, over a range that is not empty unless f(0) = 0."""
         factor = at(p.factors, step.positions[1])
         if factor.kind == "apply":
             return self.factor_step(terms, p, step, self.monotone_of_two(factor))
-        inner = single_factor(factor.arguments[0]) if factor.kind == "max" else None
-        require_that(inner, "the factor is not a maximum of a function")
-        if "zero" not in self.with_law(inner, "monotone").laws:
+        require_that(factor.kind == "max" and len(factor.arguments[0]) == 1, "the factor is not a maximum of a product")
+        body, = factor.arguments[0]
+        inner = single_factor((body._replace(coefficient=ONE),))
+        function = self.function_of(inner) if inner else None
+        require_that(function, "the factor is not a maximum of a function")
+        varying = [i for i, argument in enumerate(inner.arguments)
+                   if any(not all_atoms(t).isdisjoint(factor.bound) for t in argument)]
+        require_that(len(varying) == 1, "an index is in no argument, or in several")
+        directions = {1} if "monotone" in function.laws else monotonicity(function.formula, varying[0])
+        require_that(directions, "the function is not monotone")
+        if function.arity > 1 or "zero" not in function.laws:
             self.require_point(given + p.guards, factor.guards, self.point_of(factor, step), step)
-        held = as_sum(factor._replace(arguments=inner.arguments))
-        return self.factor_step(terms, p, step, inner._replace(arguments=(held,)))
+        s = max(directions) * sign(body.coefficient)
+        held = factor._replace(arguments=(tuple(t.times(s) for t in inner.arguments[varying[0]]),))
+        new = inner._replace(arguments=replaced(inner.arguments, varying[0], (Product(Fraction(s), factors=(held,)),)))
+        return replaced(terms, step.positions[0],
+                        p.times(body.coefficient)._replace(factors=replaced(p.factors, step.positions[1], new)))
 
     def monotone_of_two(self, factor: Factor) -> Factor:
         """max(f(s), f(t)) = f(max(s, t)), and for min; one of them may be a number c = f(c)."""
@@ -119,7 +133,9 @@ class Laws:
         parts = outer.formula[1:]
         require_that(outer.formula[0] in ("max", "min") and all(part[0] in ("argument", "number") for part in parts) and
                      all(inner) and len({(f.kind, f.symbol) for f in inner}) == 1, "the factor is no maximum of a function")
-        function = self.with_law(inner[0], "monotone")
+        function = self.function_of(inner[0])
+        require_that(function and function.arity == 1 and ("monotone" in function.laws or 1 in monotonicity(function.formula, 0)),
+                     "the function is not nondecreasing")
         for part in parts:
             require_that(part[0] != "number" or function.value([part[1]]) == part[1], "the function changes the number")
         held = factor._replace(arguments=tuple(f.arguments[0] for f in inner))
@@ -221,12 +237,20 @@ class Laws:
         return bool(function) and function.formula in [(word, ("argument", 0), ("argument", 1)) for word in ("less", "equal")]
 
     def shift(self, terms, p, given, scope, step):
-        """s + r < t + r exactly where s < t, and the same for equality."""
-        whole, (a, b) = at(p.factors, step.positions[1]), step.positions[2:]
-        require_that(self.is_comparison(whole), "the factor is no comparison")
-        s, t = whole.arguments
+        """s + r < t + r exactly where s < t, and the same for equality; max(s + r, t + r) = max(s, t) + r, and the same for min."""
+        (f, a, b), (whole, s, t) = step.positions[1:], self.compared(p, step)
         require_that(at(s, a) == at(t, b), "the compared values have no such product in common")
-        return self.factor_step(terms, p, step, whole._replace(arguments=(replaced(s, a), replaced(t, b))))
+        new = p._replace(factors=replaced(p.factors, f, whole._replace(arguments=(replaced(s, a), replaced(t, b)))))
+        if self.is_comparison(whole):
+            return replaced(terms, step.positions[0], new)
+        return replaced(terms, step.positions[0]) + (new, multiplied(p._replace(factors=replaced(p.factors, f)), s[a]))
+
+    def compared(self, p, step) -> tuple:
+        whole = at(p.factors, step.positions[1])
+        function = self.function_of(whole)
+        is_maximum = function and function.formula in [(word, ("argument", 0), ("argument", 1)) for word in ("max", "min")]
+        require_that(is_maximum or self.is_comparison(whole), "the factor is no comparison")
+        return (whole,) + whole.arguments
 
     def compare(self, terms, p, given, scope, step):
         """f(s) < f(t) exactly where s < t, and f(s) = f(t) where s = t, for strictly increasing f."""

@@ -130,7 +130,7 @@ class Lowering:
             if kind == "size":
                 count = 1
             elif name in names:
-                count = len(names[name])
+                count = names[name].count(None)  # dimensions of an input that is not broadcast are known
             else:
                 count = len(sizes) - fixed - sum(lengths.values())
             part, sizes = sizes[:count], sizes[count:]
@@ -140,10 +140,9 @@ class Lowering:
                 self.bind_size(names, name, part[0], obligations)
                 continue
             known = names.setdefault(name, [None] * count)
-            for k, value in enumerate(part):
-                entry = {0: known[k]}
-                self.bind_size(entry, 0, value, obligations)
-                known[k] = entry[0]
+            for k in [k for k, size in enumerate(known) if size is None]:
+                known[k] = part.pop(0)
+                obligations.append(Guard(False, known[k] - 1))
         for name in symbolic:
             part, sizes = sizes[:lengths[name]], sizes[lengths[name]:]
             if len(part) != lengths[name] or name in names:

@@ -1,16 +1,17 @@
 """The step `order`: a case analysis on the values that max, min, abs and comparisons compare.
 
 Functions made of these, arithmetic, floor and quotients are evaluated by their formulas; all other factors may have any value
-of their sign. A form is a polynomial in these values: coefficients by sorted tuples of numbers. Without comparisons the sum
-is a continuous function of them, so cases in which a form is 0 are limits of the others; with comparisons these are cases,
-too. floor(t) and 1/t are values of their own: floor(t) <= t < floor(t) + 1, and 1/t * t = 1 for positive t."""
+of their sign. A form is a polynomial in these values: coefficients by sorted tuples of numbers. max, min and abs have two
+cases, comparisons and divisors three, one of them where a form is 0. floor(t) and 1/t are values of their own:
+floor(t) <= t < floor(t) + 1, and 1/t * t = 1 for positive t."""
+
+from math import prod
 
 from functions import ALL_SIGNS, RECIPROCAL, add_signs, multiply_signs, operations, sign
 from normal_form import Factor, ONE, Product, canonical_product
 from polynomials import ATOMS, CheckError, Poly, variable
 
-MAX_CASES, MAX_INEQUALITIES = 400, 200
-COMPARISONS = {"less", "equal", "gate"}
+MAX_CASES, MAX_INEQUALITIES = 800, 200
 
 
 class Undecided(Exception):
@@ -45,10 +46,9 @@ class CaseAnalysis:
         self.functions, self.given, self.numbers, self.cases = functions, given, {}, 0
         used = [functions[name] for name in names]
         self.has_quotients = any(f.is_by_cases and not f.is_piecewise and operations(f.formula) & {"/", "floor"} for f in used)
-        self.continuous = not self.has_quotients and not any(operations(f.formula) & COMPARISONS for f in used)
         self.positive, self.always = [], []  # inequalities in this case, in all cases
         self.zero, self.quotients = {}, {}  # forms that are 0 in this case, by a product that no later one has
-        self.integers, self.atoms = set(), {}
+        self.integers, self.reciprocals, self.atoms = set(), set(), {}
 
     def vanishes(self, terms) -> bool:
         self.cases += 1
@@ -62,18 +62,19 @@ class CaseAnalysis:
 
     def vanishes_in_case(self, terms) -> bool:
         try:
-            return not self.reduce(self.sum(terms))
+            rest = self.reduce(self.sum(terms))
+            return all(self.contradicts((add({}, rest, s), True)) for s in (1, -1)) if rest else True
         except Undecided as undecided:
-            form, = undecided.args
+            form, zero_matters = undecided.args
         for s in (1, -1):
-            self.positive.append((add({}, form, s), True))
+            self.positive.append((add({}, form, s), zero_matters or s < 0))
             shown = self.is_contradictory() or self.vanishes(terms)
             self.positive.pop()
             if not shown:
                 return False
-        if self.continuous:
+        if not zero_matters:
             return True
-        chosen = min(lone_factors(form) or [m for m in form if m])
+        chosen = min(lone_factors(form) or [m for m in form if m], key=lambda m: (m[0] not in self.reciprocals, m))
         self.zero[chosen] = form
         shown = self.is_contradictory() or self.vanishes(terms)
         del self.zero[chosen]
@@ -127,8 +128,8 @@ class CaseAnalysis:
         form = self.named(key)
         if is_new:
             signs = self.signs(x) if isinstance(x, Factor) else ALL_SIGNS
-            if not {-1, 1} <= signs and signs != {0} and (self.continuous or 0 not in signs):
-                self.always.append((add({}, form, max(signs) or min(signs)), True))
+            if not {-1, 1} <= signs and signs != {0}:
+                self.always.append((add({}, form, max(signs) or min(signs)), 0 not in signs))
         return form
 
     def named(self, key) -> dict:
@@ -177,6 +178,7 @@ class CaseAnalysis:
         if list(form) == [()]:
             return {(): s / form[()]}
         value = self.named(("1/", frozenset(form.items())))
+        self.reciprocals.update(*value)
         equation = add(multiply(value, form), {(): ONE}, -1)
         leading = max((m for m in equation if m), key=lambda m: (len(m), m))
         if leading not in self.quotients:
@@ -214,10 +216,10 @@ class CaseAnalysis:
         if f[0] == "power":
             return self.power(a, self.reduce(b))
         if f[0] == "abs":
-            return b if self.sign(b) > 0 else add({}, b, -1)
+            return b if self.sign(b, False) > 0 else add({}, b, -1)
         if f[0] == "gate":
             return b if self.sign(a) else {}
-        s = self.sign(add(a, b, -1))
+        s = self.sign(add(a, b, -1), f[0] not in ("max", "min"))
         if f[0] in ("less", "equal"):
             return {(): ONE} if s == (-1 if f[0] == "less" else 0) else {}
         return a if (s > 0) == (f[0] == "max") else b
@@ -232,29 +234,30 @@ class CaseAnalysis:
             result = multiply(result, base)
         return result
 
-    def sign(self, form: dict) -> int:
+    def sign(self, form: dict, zero_matters=True) -> int:
+        """The sign in this case; 0 may count as either sign if it does not matter."""
         form = self.reduce(form)
         if not form or list(form) == [()]:
             return sign(form.get((), 0))
-        for known in [self.reduce(known) for known, strict in self.positive + self.always if strict]:
+        for known in [self.reduce(known) for known, strict in self.positive + self.always if strict or not zero_matters]:
             m = next(iter(form))
             if m in known and not add(form, known, -form[m] / known[m]):
                 return sign(form[m] / known[m])
-        raise Undecided(form)
+        raise Undecided(form, zero_matters)
 
     def is_contradictory(self) -> bool:
         """Whether no values make all forms positive: Fourier-Motzkin elimination, with products as variables. The signs of
-        products of values of known signs are known, and of squares, if 0 needs no case."""
+        products of values of known signs are known, and of squares."""
         forms = [(self.reduce(form), strict) for form, strict in self.positive + self.always + self.given_forms()]
         linear = [(form, strict) for form, strict in forms if any(form) and all(len(m) < 2 for m in form)]
-        signs = {m[0]: sign(c) for form, strict in forms if len(form) == 1 and strict for m, c in form.items() if len(m) == 1}
+        single = [(*form.items(), strict) for form, strict in forms if len(form) == 1]
+        signs = {m[0]: (sign(c), strict) for wanted in (False, True) for (m, c), strict in single
+                 if len(m) == 1 and strict == wanted}
         for m in {m for form, _ in forms for m in form if len(m) > 1}:
-            odd = [v for v in set(m) if m.count(v) % 2 or not self.continuous]
-            if all(v in signs for v in odd):
-                product = ONE
-                for v in odd:
-                    product *= signs[v] ** m.count(v)
-                forms = forms + [({m: product}, True)]
+            of = [(v, m.count(v) % 2) + signs.get(v, (0, False)) for v in set(m)]
+            if all(s or not odd for _, odd, s, _ in of):
+                product = prod(s for _, odd, s, _ in of if odd)
+                forms = forms + [({m: ONE * product}, all(strict for *_, strict in of))]
         for value, _ in self.quotients.values():
             forms = forms + [(self.reduce(multiply(form, value)), strict) for form, strict in linear]
         while len(forms) <= MAX_INEQUALITIES:

@@ -228,6 +228,27 @@ class Arithmetic:
             return self.quotient(inner.left, inner.right * d)
         return variable(atom("div", None, r, d))
 
+    def in_steps(self, poly: Poly) -> Poly:
+        """The polynomial with each floor((g·m + r) / (g·d)), for a product g of sizes, as floor((m + floor(r / g)) / d)."""
+        total = Poly({})
+        for m, c in poly.terms.items():
+            product = Poly.of(c)
+            for a in m:
+                product = product * (self.quotient_in_steps(a) if ATOMS[a].kind == "div" else variable(a))
+            total = total + product
+        return total
+
+    def quotient_in_steps(self, a: int) -> Poly:
+        n, d = self.in_steps(ATOMS[a].left), ATOMS[a].right
+        sizes = tuple(b for b in d.content()[1] if ATOMS[b].kind == "size")
+        parts = {tuple(common_part(sizes, m)) for m in n.terms} - {()}
+        if not parts:
+            return self.quotient(n, d)
+        g = max(parts, key=len)
+        rest = Poly({m: c for m, c in n.terms.items() if quotient_of(m, g) is None})
+        step = self.quotient((n - rest).divided_by(1, g) + self.quotient(rest, Poly({g: 1})), d.divided_by(1, g))
+        return self.in_steps(step)
+
     @staticmethod
     def long_division(n: Poly, d: Poly):
         """e and r with n = d·e + r, term by term from the greatest one."""
