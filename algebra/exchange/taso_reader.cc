@@ -6,8 +6,8 @@
 #include <limits>
 #include <map>
 
+#include "algebra/exchange/infer_split_positions.h"
 #include "algebra/exchange/taso_reader.h"
-#include "algebra/terms/infer_split_positions.h"
 #include "runtime/text/error.h"
 #include "taso_rules.pb.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "algebra/sizes/checked.h"
-#include "optimize/onnx/captured_names.h"
+#include "optimize/onnx/format/captured_names.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/mapping/resolve_compound.h"

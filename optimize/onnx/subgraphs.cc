@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "optimize/onnx/captured_names.h"
+#include "optimize/onnx/format/captured_names.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 

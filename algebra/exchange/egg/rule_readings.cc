@@ -13,9 +13,9 @@
 #include "algebra/exchange/egg/rank_search.h"
 #include "algebra/exchange/egg/s_expression.h"
 #include "algebra/exchange/fixed_forms.h"
+#include "algebra/exchange/infer_split_positions.h"
 #include "algebra/exchange/readings.h"
 #include "algebra/terms/dimension_packs.h"
-#include "algebra/terms/infer_split_positions.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
@@ -82,8 +82,8 @@ struct Reading {
   Rule rule;
   std::optional<Rule> typed = {};
   bool is_narrowed = false;  // by its types, which the text does not state
-  bool is_general = false;  // `rule` is a general form
-  bool covered = false;     // by the general form of another reading
+  bool is_general = false;   // `rule` is a general form
+  bool covered = false;      // by the general form of another reading
 };
 
 class Readings {

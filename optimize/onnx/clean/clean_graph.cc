@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "optimize/onnx/captured_names.h"
+#include "optimize/onnx/format/captured_names.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {

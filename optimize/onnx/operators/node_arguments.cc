@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "optimize/onnx/captured_names.h"
+#include "optimize/onnx/format/captured_names.h"
 
 namespace rulemill::optimize {
 

@@ -1,4 +1,4 @@
-// What is known of a model's values while its nodes are imported in order: by constants, types and ONNX's operator
+// The known parts of a model's values while its nodes are imported in order: by constants, types and ONNX's operator
 // table.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What is known of nodes whose inputs have dimensions and elements that depend on sizes.
+// The known results of nodes whose inputs have dimensions and elements that depend on sizes.
 #include <catch2/catch.hpp>
 
 #include "optimize/onnx/format/model_proto.h"

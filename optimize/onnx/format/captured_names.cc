@@ -1,4 +1,4 @@
-#include "optimize/onnx/captured_names.h"
+#include "optimize/onnx/format/captured_names.h"
 
 namespace rulemill::optimize {
 

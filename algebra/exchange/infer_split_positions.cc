@@ -1,4 +1,4 @@
-#include "algebra/terms/infer_split_positions.h"
+#include "algebra/exchange/infer_split_positions.h"
 
 #include <set>
 
