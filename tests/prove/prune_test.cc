@@ -65,7 +65,7 @@ struct StageFixture : runtime::ScratchFolder {
     algebra::Symbols symbols;
     const algebra::RuleSet rules = algebra::load_rule_set(path() / pruned_file, library, bank, symbols);
     std::vector<std::string> result;
-    for (const CheckFinding& finding : check(rules, library, bank, symbols, {}).findings)
+    for (const CheckFinding& finding : prove::check(rules, library, bank, symbols, {}).findings)
       result.push_back(finding.rule + ": " + finding.what);
     return result;
   }
