@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "optimize/onnx/clean/node_arguments.h"
+#include "optimize/onnx/operators/node_arguments.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
