@@ -163,8 +163,7 @@ bool Prover::prove_by_elaboration(const algebra::TypedRule& typed) {
     check::Atoms atoms;
     check::Statement statement(typed.rule, bank_, symbols_, atoms);
     const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
-    const auto e = elaborate(statement, samples, options_.align, options_.elaboration);
-    if (!e.proof) { if (getenv("UDBG")) fprintf(stderr, "ELAB %s\n", e.reason.c_str()); return false; }
+    if (!elaborate(statement, samples, options_.align, options_.elaboration).proof) return false;
   } catch (const check::CheckError&) {
     return false;
   }

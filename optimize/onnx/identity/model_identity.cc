@@ -9,8 +9,8 @@
 #include <set>
 #include <string_view>
 
-#include "optimize/onnx/operators/node_arguments.h"
 #include "optimize/onnx/format/model_proto.h"
+#include "optimize/onnx/operators/node_arguments.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/join_text.h"

@@ -85,7 +85,8 @@ TEST_CASE("refute: rounding refutes no true rule, also where large numbers or a 
         "  reduce_mean(instance_norm(x, g, b, e); axes=[2,3]) => repeat(b; how=[2,0], d=[n])",
         // The second element differs only where both sides are undefined.
         "rule undefined_there(y[n])\n"
-        "  concat(recip(y), ones(; d=[n]); axis=0) => concat(recip(y), equal_to(equal_to(y, zeros(; d=[n])), zeros(; d=[n])); axis=0)",
+        "  concat(recip(y), ones(; d=[n]); axis=0) => concat(recip(y), equal_to(equal_to(y, zeros(; d=[n])), zeros(; "
+        "d=[n])); axis=0)",
         "rule cancels(x[n], y[n]) sub(mul(add(x, y), sub(x, y)), sub(mul(x, x), mul(y, y))) => sub(x, x)"}) {
     INFO(rule);
     const Refutation refutation = refutation_of(rule);
