@@ -58,6 +58,7 @@ struct Function {
     double number = 0;
     std::uint32_t argument = 0;
     std::optional<Rational> exact{};  // the number, if it has at most 15 digits
+    bool operator==(const Instruction&) const = default;
   };
   static constexpr std::size_t max_stack_depth = 60;
 

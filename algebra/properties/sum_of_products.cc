@@ -23,8 +23,7 @@ SumOfProducts SumOfProducts::factor(std::string name) {
   return result;
 }
 
-SumOfProducts operator+(const SumOfProducts& a, const SumOfProducts& b) {
-  SumOfProducts sum = a;
+SumOfProducts operator+(SumOfProducts sum, const SumOfProducts& b) {
   for (const auto& [product, coefficient] : b.products_) {
     const auto [at, fresh] = sum.products_.try_emplace(product, coefficient);
     if (!fresh) at->second = at->second + coefficient;
@@ -42,7 +41,7 @@ SumOfProducts operator*(const SumOfProducts& a, const SumOfProducts& b) {
       std::vector<std::string> product;
       std::ranges::merge(left, right, std::back_inserter(product));
       one.products_[std::move(product)] = p * q;
-      result = result + one;
+      result = std::move(result) + one;
     }
   }
   return result;

@@ -19,7 +19,7 @@ class SumOfProducts {
   static SumOfProducts factor(std::string name);
 
   /// Throw Overflow if a coefficient exceeds 64 bits or there are more than 1,000 products.
-  friend SumOfProducts operator+(const SumOfProducts& a, const SumOfProducts& b);
+  friend SumOfProducts operator+(SumOfProducts a, const SumOfProducts& b);
   friend SumOfProducts operator*(const SumOfProducts& a, const SumOfProducts& b);
   /// The value, if there are no factors.
   std::optional<Rational> constant() const;
@@ -36,7 +36,7 @@ class SumOfProducts {
 template <class Form>
 SumOfProducts sum_of(const std::vector<ScalarExprPtr>& operands, const Form& form) {
   SumOfProducts sum;
-  for (const ScalarExprPtr& operand : operands) sum = sum + form(*operand);
+  for (const ScalarExprPtr& operand : operands) sum = std::move(sum) + form(*operand);
   return sum;
 }
 template <class Form>

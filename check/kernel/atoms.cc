@@ -38,27 +38,21 @@ Poly map_atoms(const Poly& poly, const Value& value) {
 
 }  // namespace
 
-Atom Atoms::intern(Kind kind, const std::string& name) {
-  const auto [found, is_new] = by_name_.try_emplace(name, static_cast<Atom>(infos_.size()));
-  if (is_new) infos_.push_back({kind, name, {}, {}});
+Atom Atoms::intern(Info info) {
+  const auto [found, is_new] = atoms_.try_emplace(std::move(info), static_cast<Atom>(infos_.size()));
+  if (is_new) infos_.push_back(found->first);
   return found->second;
 }
 
 Poly Atoms::size(const std::string& name) {
   if (!is_identifier(name)) throw InputError("size", "the name is not an identifier");
-  return Poly(intern(Kind::Size, name));
-}
-
-Poly Atoms::intern_compound(Kind kind, const Poly& left, const Poly& right) {
-  const auto [found, is_new] = compounds_.try_emplace({kind, left, right}, static_cast<Atom>(infos_.size()));
-  if (is_new) infos_.push_back({kind, {}, left, right});
-  return Poly(found->second);
+  return Poly(intern({Kind::Size, name, {}, {}}));
 }
 
 Poly Atoms::compound(Kind kind, const Poly& a, const Poly& b) {
   if (kind == Kind::Quotient) return quotient(a, b);
   if (a == b) return a;
-  return a < b ? intern_compound(kind, a, b) : intern_compound(kind, b, a);
+  return Poly(intern({kind, {}, std::min(a, b), std::max(a, b)}));
 }
 
 /// For d ≥ 1 and any e:  floor((d·e + r) / d) = e + floor(r / d),  floor(c·r / (c·d)) = floor(r / d) for c ≥ 1,
@@ -96,7 +90,7 @@ Poly Atoms::quotient(Poly n, Poly d) {
   if (!e.is_zero()) return e + quotient(r, d);
   const auto inner = r.atom();
   if (inner && kind(*inner) == Kind::Quotient) return quotient(Poly(left(*inner)), right(*inner) * d);
-  return intern_compound(Kind::Quotient, r, d);
+  return Poly(intern({Kind::Quotient, {}, r, d}));
 }
 
 bool Atoms::is_nonnegative(const Poly& poly) const {

@@ -36,8 +36,8 @@ class Atoms {
 
   /// Throws InputError unless the name is an identifier.
   Poly size(const std::string& name);
-  Poly output(std::size_t number) { return Poly(intern(Kind::Output, "@" + std::to_string(number))); }
-  Atom bound(std::size_t number) { return intern(Kind::Bound, "#" + std::to_string(number)); }
+  Poly output(std::size_t number) { return Poly(intern({Kind::Output, "@" + std::to_string(number), {}, {}})); }
+  Atom bound(std::size_t number) { return intern({Kind::Bound, "#" + std::to_string(number), {}, {}}); }
   Atom fresh_bound() { return bound(bound_++); }
 
   /// floor(n / d). Records d: a proof must show that all divisors() are at least 1.
@@ -80,14 +80,13 @@ class Atoms {
     Kind kind;
     std::string name;
     Poly left, right;
+    auto operator<=>(const Info&) const = default;
   };
   const Info& info(Atom atom) const { return infos_[static_cast<std::uint32_t>(atom)]; }
-  Atom intern(Kind kind, const std::string& name);
-  Poly intern_compound(Kind kind, const Poly& left, const Poly& right);
+  Atom intern(Info info);
 
   std::deque<Info> infos_;  // a deque, so that references stay valid
-  std::map<std::string, Atom> by_name_;
-  std::map<std::tuple<Kind, Poly, Poly>, Atom> compounds_;
+  std::map<Info, Atom> atoms_;
   std::set<Poly> divisors_;
   std::size_t bound_ = 0;
 };

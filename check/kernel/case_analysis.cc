@@ -15,20 +15,16 @@ using FunctionOp = Function::Op;
 
 namespace {
 
-bool is_quotient(const Function::Instruction& node) {
-  return node.op == FunctionOp::Div || node.op == FunctionOp::Floor;
-}
-
-/// True if the condition holds for a function that is applied in the sum, at any depth.
-template <class Condition>
-bool any_function(const Sum& sum, const Statement& statement, const Condition& condition) {
-  return std::ranges::any_of(sum, [&](const Product& product) {
-    return std::ranges::any_of(product.factors, [&](const Factor& factor) {
-      return (factor.kind == Factor::Kind::Apply && condition(statement.function(factor.symbol))) ||
-             std::ranges::any_of(factor.arguments,
-                                 [&](const Sum& argument) { return any_function(argument, statement, condition); });
-    });
-  });
+/// True if a function that is evaluated has a quotient or floor and is not piecewise, at any depth of the sum.
+bool has_quotients(const Sum& sum, const Statement& statement) {
+  const auto has_one = [&](const Factor& factor) {
+    const Function* function = factor.kind == Factor::Kind::Apply ? &statement.function(factor.symbol) : nullptr;
+    const auto is_quotient = [](FunctionOp op) { return op == FunctionOp::Div || op == FunctionOp::Floor; };
+    return (function && is_evaluated_by_cases(*function) && !is_piecewise(*function) &&
+            std::ranges::any_of(function->program, is_quotient, &Function::Instruction::op)) ||
+           std::ranges::any_of(factor.arguments, [&](const Sum& part) { return has_quotients(part, statement); });
+  };
+  return std::ranges::any_of(sum, [&](const Product& part) { return std::ranges::any_of(part.factors, has_one); });
 }
 
 /// A sum of products is a function of the values of its factors, the unknowns. Functions whose formulas are known are
@@ -38,13 +34,7 @@ bool any_function(const Sum& sum, const Statement& statement, const Condition& c
 class CaseAnalysis {
  public:
   CaseAnalysis(const Statement& statement, const Sum& sum, const Guards& given, std::size_t& work)
-      : statement_(statement),
-        given_(given),
-        work_(work),
-        has_quotients_(any_function(sum, statement, [](const Function& function) {
-          return is_evaluated_by_cases(function) && !is_piecewise(function) &&
-                 std::ranges::any_of(function.program, is_quotient);
-        })) {}
+      : statement_(statement), given_(given), work_(work), has_quotients_(has_quotients(sum, statement)) {}
 
   /// Products without guards and bound indices.
   bool vanishes(const Sum& sum) {
@@ -88,7 +78,7 @@ class CaseAnalysis {
     for (const Product& product : sum) {
       const std::optional<Form> value = evaluate(product);
       if (!value) return std::nullopt;
-      total = total + *value;
+      total = std::move(total) + *value;
     }
     return total;
   }
@@ -103,7 +93,7 @@ class CaseAnalysis {
     for (const Factor& factor : product.factors) {
       const std::optional<Form> value = evaluate(factor);
       if (!value) return std::nullopt;
-      result = result * *value;
+      result = multiplied(result, *value);
     }
     return result;
   }
@@ -139,21 +129,21 @@ class CaseAnalysis {
       case FunctionOp::Sub:
         return a + minus_b;
       case FunctionOp::Mul:
-        return a * b;
+        return multiplied(a, b);
       case FunctionOp::Floor:
         return floor_of(reduced(b));
       case FunctionOp::Div: {
         const std::optional<int> sign = sign_of(b);
         if (!sign) return std::nullopt;
         is_undefined_ = is_undefined_ || *sign == 0;
-        return *sign == 0 ? Form() : times(a * quotient(times(reduced(b), *sign)), *sign);
+        return *sign == 0 ? Form() : times(multiplied(a, quotient(times(reduced(b), *sign))), *sign);
       }
       case FunctionOp::Power: {
         const std::optional<Rational> exponent = reduced(b).constant();
         constexpr std::int64_t max_exponent = 8;
         if (!exponent || exponent->den != 1 || exponent->num < 0 || exponent->num > max_exponent) return std::nullopt;
         Form power = Form::constant({1, 1});
-        for (std::int64_t i = 0; i < exponent->num; ++i) power = power * a;
+        for (std::int64_t i = 0; i < exponent->num; ++i) power = multiplied(power, a);
         return power;
       }
       case FunctionOp::Less:
@@ -171,6 +161,11 @@ class CaseAnalysis {
         return (*sign > 0) == (op != FunctionOp::Min) ? other : b;
       }
     }
+  }
+
+  Form multiplied(const Form& a, const Form& b) {
+    spend(work_, a.products().size() * b.products().size());
+    return a * b;
   }
 
   /// 1/p for a p that is positive in this case.
@@ -272,13 +267,11 @@ class CaseAnalysis {
     if (found != opaque_.end()) return form;
     opaque_.push_back(std::move(product));
     const Product& added = opaque_.back();
-    if (added.guards.empty() && added.bound.empty() && added.factors.size() == 1) record_sign(added.factors[0], form);
+    if (added.guards.empty() && added.bound.empty() && added.factors.size() == 1) {
+      const algebra::Signs signs = signs_of(added.factors[0], statement_);
+      if (signs.positive != signs.negative) always_.push_back({times(form, signs.positive ? 1 : -1), !signs.zero});
+    }
     return form;
-  }
-
-  void record_sign(const Factor& factor, const Form& form) {
-    const algebra::Signs signs = signs_of(factor, statement_);
-    if (signs.positive != signs.negative) always_.push_back({times(form, signs.positive ? 1 : -1), !signs.zero});
   }
 
   /// The inequalities are those of this case, the given guards on integers, and signs of products and squares.

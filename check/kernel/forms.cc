@@ -47,7 +47,7 @@ void eliminate(Form& form, const Form& zero, const Unknowns& key, bool from_prod
     Unknowns others;
     std::ranges::set_difference(found->first, key, std::back_inserter(others));
     const Rational scale = found->second * reciprocal(zero.products().at(key)) * Rational{-1, 1};
-    form = form + zero * Form::constant(scale) * product_of(others);
+    form = std::move(form) + zero * Form::constant(scale) * product_of(others);
   }
 }
 

@@ -9,17 +9,10 @@ namespace rulemill::check {
 using Kind = Factor::Kind;
 using algebra::Function;
 
-namespace {
-
-bool is_exp(const Function* function) { return function && algebra::applies_only(*function, Function::Op::Exp); }
-
-}  // namespace
-
 /// log(c · Π F) = log(c) + Σ log(F) for positive c and F, where log(exp(t)) = t and log(1/t) = −log(t).
 Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, const Step& step) {
   const Factor whole = product.factors[f];
-  const Function* function = function_of(whole);
-  expect(function && algebra::applies_only(*function, Function::Op::Log), "the factor is not log(t) by its formula");
+  expect(applies(whole, Function::Op::Log), "the factor is not log(t) by its formula");
   const Sum& argument = whole.arguments.at(0);
   expect(argument.size() == 1 && argument[0].guards.empty() && argument[0].bound.empty(),
          "the argument is not one product without guards and bound indices");
@@ -34,10 +27,9 @@ Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, con
   };
   if (argument[0].coefficient != Rational{1, 1}) add(logarithm_of({{argument[0].coefficient, {}, {}, {}}}));
   for (const Factor& factor : argument[0].factors) {
-    const Function* applied = function_of(factor);
-    if (is_exp(applied))
+    if (applies(factor, Function::Op::Exp))
       add(factor.arguments.at(0));
-    else if (applied && is_reciprocal(*applied))
+    else if (function_of(factor) && is_reciprocal(*function_of(factor)))
       parts = subtract(std::move(parts), logarithm_of(factor.arguments.at(0)));
     else
       add(logarithm_of(to_sum(factor)));
@@ -48,11 +40,10 @@ Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, con
 /// log(Σ exp(u) · R) = u + log(Σ R) where the signs of Σ R are positive. exp(u) has no bound index of the products.
 Sum Kernel::log_scale(Product product, std::size_t f, const Context& inside, const Step& step) {
   Factor whole = product.factors[f];
-  const Function* function = function_of(whole);
-  expect(function && algebra::applies_only(*function, Function::Op::Log), "the factor is not log(t) by its formula");
+  expect(applies(whole, Function::Op::Log), "the factor is not log(t) by its formula");
   Sum& argument = whole.arguments.at(0);
   const Factor power = with_sorted_guards(at(at(argument, 0, "product").factors, step.position(2), "factor"));
-  expect(is_exp(function_of(power)), "the factor in the logarithm is not exp(t) by its formula");
+  expect(applies(power, Function::Op::Exp), "the factor in the logarithm is not exp(t) by its formula");
   for (Product& part : argument) {
     const auto found = std::ranges::find(part.factors, power, with_sorted_guards);
     expect(found != part.factors.end() && !depends_on(power, part.bound, atoms_),
@@ -75,12 +66,9 @@ void Kernel::divide_max(Factor& factor, const Context& inside, const Step& step)
   expect(step.polys.size() == 2 * indices, "expected two points with one polynomial per index of the maximum");
   Factor larger{Kind::Apply, function_of_operation(Function::Op::Max), {}, {}, {}, {}};
   for (const Guard& half : {guard, complement(guard).at(0)}) {
-    const auto from = step.polys.begin() + static_cast<std::ptrdiff_t>(indices * larger.arguments.size());
-    Step at_point = step;
-    at_point.polys.assign(from, from + static_cast<std::ptrdiff_t>(indices));
     Factor part = factor;
     part.guards.push_back(half);
-    require_point(part, inside, at_point);
+    require_point(part, inside, step, std::span(step.polys).subspan(indices * larger.arguments.size(), indices));
     larger.arguments.push_back(to_sum(std::move(part)));
   }
   factor = std::move(larger);

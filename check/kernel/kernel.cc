@@ -30,12 +30,13 @@ void Kernel::require(const Step& step, const char* what, Guards given, std::opti
   require({what, std::move(given), std::move(goal), {}, step.lemmas});
 }
 
-void Kernel::require_point(const Factor& maximum, const Context& context, const Step& step) {
-  expect(step.polys.size() == maximum.bound.size(), "expected a point with one polynomial per index of the maximum");
-  Images point;
-  for (std::size_t i = 0; i < maximum.bound.size(); ++i) point[maximum.bound[i]] = step.polys[i];
+void Kernel::require_point(const Factor& maximum, const Context& context, const Step& step,
+                           std::span<const Poly> point) {
+  expect(point.size() == maximum.bound.size(), "expected a point with one polynomial per index of the maximum");
+  Images images;
+  for (std::size_t i = 0; i < point.size(); ++i) images[maximum.bound[i]] = point[i];
   for (const Guard& guard : maximum.guards)
-    require(step, "a range is not empty", context.given, atoms_.substitute(guard, point));
+    require(step, "a range is not empty", context.given, atoms_.substitute(guard, images));
 }
 
 void Kernel::check_scope(const Poly& poly, const std::set<Atom>& scope) const {
@@ -176,10 +177,9 @@ void Kernel::change_range(Range& range, const Context& outside, const Step& step
       erase_at(range.guards, step.positions.back());
       return require(step, "a guard is redundant", conjunction(outside.given, range.guards), guard);
     }
-    case Op::NewIndex: {
+    case Op::NewIndex:
       range.bound.push_back(*step.atom);
       return range.guards.push_back({true, Poly(*step.atom) - step.polys.at(0)});
-    }
     case Op::Project: {
       expect(step.targets_maximum, "an index of a sum cannot be projected out");
       Images point;
@@ -252,11 +252,8 @@ void Kernel::same(Sum& sum, const Context& context, const Step& step) {
 void Kernel::root(Sum& sum, const Context& context, const Step& step) {
   Factor& root = factor_at(sum, step, 0);
   const Factor absolute = factor_at(sum, step, 2);
-  const Function *of_root = function_of(root), *of_absolute = function_of(absolute);
-  expect(of_root && algebra::applies_only(*of_root, Function::Op::Sqrt),
-         "the factor is not a square root by its formula");
-  expect(of_absolute && algebra::applies_only(*of_absolute, Function::Op::Abs),
-         "the other factor is not an absolute value by its formula");
+  expect(applies(root, Function::Op::Sqrt), "the factor is not a square root by its formula");
+  expect(applies(absolute, Function::Op::Abs), "the other factor is not an absolute value by its formula");
   const Sum square = multiply(absolute.arguments.at(0), absolute.arguments[0]);
   check_vanishes(subtract(root.arguments.at(0), square), within(context, sum[step.position(0)]), step.block,
                  "the argument of the root is not shown to be the square");

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "algebra/operators/function_domain.h"
@@ -139,8 +140,8 @@ class Kernel {
 
  private:
   void require(const Step& step, const char* what, Guards given, std::optional<Guard> goal);
-  /// Requires that the maximum's guards hold at the point that the step gives, in the order of its indices.
-  void require_point(const Factor& maximum, const Context& context, const Step& step);
+  /// Requires that the maximum's guards hold at the point, which the step gives in the order of its indices.
+  void require_point(const Factor& maximum, const Context& context, const Step& step, std::span<const Poly> point);
   void check_names(const Sum& sum, const Context& context, const Step& step) const;
   void bind(Atom atom, std::set<Atom>& scope) const;
   void check_scope(const Product& product, std::set<Atom> scope) const;
@@ -172,6 +173,10 @@ class Kernel {
   std::uint32_t function_of_operation(algebra::Function::Op op) const;
   const algebra::Function* function_of(const Factor& factor) const {
     return factor.kind == Factor::Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
+  }
+  /// True for op(t) by the function's formula.
+  bool applies(const Factor& factor, algebra::Function::Op op) const {
+    return function_of(factor) && algebra::applies_only(*function_of(factor), op);
   }
 
   const Statement& statement_;

@@ -42,9 +42,6 @@ Rational content(const std::vector<Product*>& parts) {
   return algebra::make_rational(num, den);
 }
 
-/// Operations that are defined everywhere, and strictly increasing.
-constexpr Function::Op increasing[] = {Function::Op::Exp, Function::Op::Tanh, Function::Op::Erf, Function::Op::Atan};
-
 /// True for max(s, t) and min(s, t), and for those of t and a number that the function f maps to itself.
 bool is_extremum(const Function& extremum, const Function& f) {
   if (extremum.program.size() != 3) return false;
@@ -63,15 +60,15 @@ bool compares_values(const Function* function) {
 }  // namespace
 
 bool is_operation(const Function& function, Function::Op op) {
-  const auto& real = function.program;
-  return function.arity == 2 && real.size() == 3 && real[0].op == Function::Op::Argument && real[0].argument == 0 &&
-         real[1].op == Function::Op::Argument && real[1].argument == 1 && real[2].op == op;
+  using enum Function::Op;
+  return function.arity == 2 &&
+         function.program == std::vector<Function::Instruction>{{Argument}, {Argument, 0, 1}, {op}};
 }
 
 bool is_reciprocal(const Function& function) {
-  const auto& real = function.program;
-  return function.arity == 1 && real.size() == 3 && real[0].exact == Rational{1, 1} &&
-         real[1].op == Function::Op::Argument && real[2].op == Function::Op::Div;
+  using enum Function::Op;
+  return function.arity == 1 &&
+         function.program == std::vector<Function::Instruction>{{Number, 1, 0, Rational{1, 1}}, {Argument}, {Div}};
 }
 
 std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const Context& context, const Step& step) {
@@ -92,7 +89,7 @@ std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const 
     case Op::Flatten: {
       const Factor* inner = factor.kind == Kind::Max ? single_factor(factor.arguments.at(0)) : nullptr;
       expect(inner && inner->kind == Kind::Max, "the factor is not a maximum of a maximum");
-      require_point(*inner, within(inside, factor), step);
+      require_point(*inner, within(inside, factor), step, step.polys);
       Factor flat = *inner;
       flat.bound.insert(flat.bound.begin(), factor.bound.begin(), factor.bound.end());
       flat.guards = conjunction(factor.guards, flat.guards);
@@ -194,10 +191,10 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
       return {};
     }
     case Op::RootOfExp: {
-      const bool is_root = function && algebra::applies_only(*function, Function::Op::Sqrt);
-      const bool applies = is_root || (function && is_operation(*function, Function::Op::Power));
-      const Factor* inner = applies ? single_factor(factor.arguments[0]) : nullptr;
-      expect(inner && function_of(*inner) && algebra::applies_only(*function_of(*inner), Function::Op::Exp),
+      const bool is_root = applies(factor, Function::Op::Sqrt);
+      const bool has_exponent = is_root || (function && is_operation(*function, Function::Op::Power));
+      const Factor* inner = has_exponent ? single_factor(factor.arguments[0]) : nullptr;
+      expect(inner && applies(*inner, Function::Op::Exp),
              "the factor is not a square root or power of an exponential by their formulas");
       Factor exponential = *inner;
       const Sum exponent = is_root ? Sum{Product{{1, 2}, {}, {}, {}}} : factor.arguments[1];
@@ -220,11 +217,11 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
     }
     default: {  // Compare
       expect(compares_values(function), "the factor is not a comparison by its formula");
+      using enum Function::Op;
+      constexpr Function::Op increasing[] = {Exp, Tanh, Erf, Atan};  // strictly, and defined everywhere
       const Factor *first = single_factor(factor.arguments[0]), *second = single_factor(factor.arguments[1]);
-      const Function* applied = first && second ? function_of(*first) : nullptr;
-      const bool increases =
-          applied && function_of(*second) == applied &&
-          std::ranges::any_of(increasing, [&](Function::Op op) { return applies_only(*applied, op); });
+      const bool increases = first && second && function_of(*first) == function_of(*second) &&
+                             std::ranges::any_of(increasing, [&](Function::Op op) { return applies(*first, op); });
       expect(increases, "the compared values are not of one increasing function");
       factor.arguments = {Sum(first->arguments[0]), Sum(second->arguments[0])};
       return {};
@@ -239,7 +236,7 @@ Sum Kernel::instantiate_max(Product product, std::size_t f, const Context& insid
   expect(maximum.kind == Kind::Max, "the factor is not a maximum");
   erase_at(product.factors, f);
   if (maximum.bound.empty()) product.guards = conjunction(product.guards, std::exchange(maximum.guards, {}));
-  require_point(maximum, inside, step);
+  require_point(maximum, inside, step, step.polys);
   Sum& rest = maximum.arguments.at(0);
   const auto is_inside = [&](const Product& part) { return depends_on(part, maximum.bound, atoms_); };
   const auto outside = std::ranges::stable_partition(rest, is_inside);
@@ -323,7 +320,7 @@ void Kernel::monotone(Product& product, std::size_t f, const Context& inside, co
   expect(sign == 1 || (is_range && sign == -1), "the factor is not a maximum of a monotone function");
   Sum& argument = outer.arguments[place];
   if (is_range) {
-    if (function->arity > 1 || !function->maps_zero_to_zero) require_point(whole, inside, step);
+    if (function->arity > 1 || !function->maps_zero_to_zero) require_point(whole, inside, step, step.polys);
     if (number.num < 0) sign = -sign;
     whole.arguments[0] = sign > 0 ? argument : subtract({}, argument);
     product.coefficient = product.coefficient * number;

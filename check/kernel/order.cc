@@ -20,22 +20,21 @@ bool is_piecewise(const Function& function, std::size_t i) {
   return is_number(node) || std::ranges::count(others, node.op) > 0;
 }
 
-}  // namespace
-
-bool is_piecewise(const Function& function) {
+/// Whether all instructions are operations of piecewise functions, or one of the others.
+bool has_only(const Function& function, std::initializer_list<Function::Op> others) {
   for (std::size_t i = 0; i < function.program.size(); ++i) {
-    if (!is_piecewise(function, i)) return false;
+    if (std::ranges::count(others, function.program[i].op) == 0 && !is_piecewise(function, i)) return false;
   }
   return true;
 }
 
+}  // namespace
+
+bool is_piecewise(const Function& function) { return has_only(function, {}); }
+
 bool is_evaluated_by_cases(const Function& function) {
   using enum Function::Op;
-  for (std::size_t i = 0; i < function.program.size(); ++i) {
-    const Function::Op op = function.program[i].op;
-    if (op != Div && op != Floor && op != Power && !is_piecewise(function, i)) return false;
-  }
-  return !is_reciprocal(function);
+  return has_only(function, {Div, Floor, Power}) && !is_reciprocal(function);
 }
 
 void Kernel::order(Sum& sum, const Context& context, const Step& step) {

@@ -91,6 +91,16 @@ TEST_CASE("a case analysis ends, by its limit if it takes too much work") {
       "larger(a, larger(b, larger(c, larger(d, larger(e, larger(f, larger(g, h))))))) => "
       "larger(h, larger(g, larger(f, larger(e, larger(d, larger(c, larger(b, a)))))))");
   check_contains(orders.outcome(" order 0 1\n"), "too much work");
+  // Few cases, but each of them multiplies long sums.
+  std::string sum = "a";
+  for (int i = 0; i < 7; ++i) sum = "add(seventh(add(a, add(b, add(c, d)))), add(" + sum + ", " + sum + "))";
+  StatementFixture products("rule test(a:1, b:1, c:1, d:1) add(larger(a, larger(b, larger(c, d))), " + sum +
+                                ") => add(larger(d, larger(c, larger(b, a))), " + sum + ")",
+                            "function seventh(t) = power(t, 7)\n"
+                            "operator seventh(x[d...])\n  y[i... < d...] = seventh(x[i...])\n");
+  std::string all = " order";
+  for (std::size_t i = 0; i < products.statement->difference(0).size(); ++i) all += " " + std::to_string(i);
+  check_contains(products.outcome(all + "\n"), "too much work");
 }
 
 namespace {

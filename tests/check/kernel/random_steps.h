@@ -215,7 +215,8 @@ inline RandomSteps::Instance RandomSteps::instance(Op op, const Scope& outer, st
       }
       break;
     case Op::Scale: {
-      const char* name = pick({"relu", "abs", "recip", "less", "equal", "larger", "tanh", "smaller"});
+      const char* name =
+          pick({"relu", "abs", "recip", "less", "equal", "larger", "tanh", "smaller", "sqrt", "second_sqrt"});
       Factor factor = one_in(3) ? maximum(scope, 0) : apply(name, {});
       const Scope within = inside(scope, factor);
       const Factor exp = apply("exp", {sum_of_reads(one_in(4) ? within : scope)});
@@ -237,11 +238,15 @@ inline RandomSteps::Instance RandomSteps::instance(Op op, const Scope& outer, st
       step.positions.push_back(host.factors.size() - 1);
       break;
     case Op::Monotone: {
-      const char* name = pick({"relu", "tanh", "exp", "sigmoid", "floor", "abs", "step_up"});
-      const auto value = [&] { return to_sum(apply(name, {reads()})); };
-      if (one_in(2)) {
+      const char* name = pick({"relu", "tanh", "exp", "sigmoid", "floor", "abs", "step_up", "sqrt", "log", "decreasing",
+                               "larger", "smaller", "less", "second_exp", "second_sqrt", "first_larger", "remainder"});
+      const auto value = [&] { return to_sum(apply(name, {reads(), reads(), reads()})); };
+      if (!one_in(3)) {
         Factor factor = maximum(scope, 0);
-        factor.arguments[0] = to_sum(apply(name, {factor.arguments[0]}));
+        const Sum varying = std::exchange(factor.arguments[0], value());
+        factor.arguments[0][0].coefficient = coefficient();
+        std::vector<Sum>& arguments = factor.arguments[0][0].factors[0].arguments;
+        for (std::size_t i = one_in(6) ? 2 : 1; i > 0; --i) arguments[below(arguments.size())] = varying;
         point(factor);
         plant(std::move(factor));
       } else {
@@ -259,14 +264,19 @@ inline RandomSteps::Instance RandomSteps::instance(Op op, const Scope& outer, st
     }
     case Op::Order: {
       const Sum s = to_sum(read(scope)), t = to_sum(read(scope)), minus = subtract({}, s), difference = subtract(s, t);
-      const Sum minus_one = {{{-1, 1}, {}, {}, {}}};
+      const Sum minus_one = {{{-1, 1}, {}, {}, {}}}, whole = to_sum(integer(poly(scope)));
       const auto of = [&](const char* name, const Sum& a, const Sum& b = {}) { return to_sum(apply(name, {a, b})); };
-      const auto identity = pick<std::vector<Sum>>({{of("relu", s), minus, subtract({}, of("relu", minus))},
-                                                    {of("larger", s, t), of("smaller", s, t), minus, subtract({}, t)},
-                                                    {of("abs", s), subtract({}, of("larger", s, minus))},
-                                                    {of("less", s, t), of("less", t, s), of("equal", s, t), minus_one},
-                                                    {of("less", s, t), subtract({}, of("less", difference))},
-                                                    {of("gated", s), minus, minus_one, of("equal", s)}});
+      const auto identity =
+          pick<std::vector<Sum>>({{of("relu", s), minus, subtract({}, of("relu", minus))},
+                                  {of("larger", s, t), of("smaller", s, t), minus, subtract({}, t)},
+                                  {of("abs", s), subtract({}, of("larger", s, minus))},
+                                  {of("less", s, t), of("less", t, s), of("equal", s, t), minus_one},
+                                  {of("less", s, t), subtract({}, of("less", difference))},
+                                  {of("gated", s), minus, minus_one, of("equal", s)},
+                                  {of("floor", subtract(s, whole)), whole, subtract({}, of("floor", s))},
+                                  {of("remainder", of("remainder", s, t), t), subtract({}, of("remainder", s, t))},
+                                  {of("half_inverse", s), of("half_inverse", minus)},
+                                  {of("power", s, subtract({}, minus_one)), minus}});
       host.factors.clear();
       for (const Sum& part : identity) {
         for (const Product& each : part) others.push_back(multiply(host, each));
@@ -339,7 +349,7 @@ inline RandomSteps::Instance RandomSteps::instance(Op op, const Scope& outer, st
       Sum s = reads(), t = reads();
       s.push_back({coefficient(), {}, {}, {read(scope)}});
       t.push_back(s.back());
-      plant(apply(pick({"less", "equal", "larger", "first_less"}), {s, t, t}));
+      plant(apply(pick({"less", "equal", "larger", "smaller", "first_less"}), {s, t, t}));
       step.positions.insert(step.positions.end(), {s.size() - 1, t.size() - 1});
       break;
     }
