@@ -66,7 +66,7 @@ def size_names(rule, operators):
         for node in nodes_of(term):
             kinds = operators[node[1]].parameters
             for name, value in node[3].items():
-                if kinds[name][0] in ("size", "sizes"):
+                if kinds[name][0] in ("size", "sizes", "int"):
                     found.update(dict.fromkeys(names_in(list(value[1]) if value[0] == "list" else value)))
     return list(found)
 
