@@ -108,7 +108,7 @@ std::optional<Number> power(const Number& a, const Number& b) {
     return result;
   }
   const long double real = std::pow(a.real, b.real);
-  if (std::isnan(real) || a == zero) return std::nullopt;
+  if (std::isnan(real) || agree(a, zero)) return std::nullopt;
   Number result = hash_to_number(static_cast<Residue>(FunctionOp::Power), {a, b}, real);
   result.has_roots = true;
   return result;
@@ -140,7 +140,7 @@ std::optional<Number> apply_op(FunctionOp op, const Number& a, const Number& b) 
     case FunctionOp::Mul:
       return multiply(a, b);
     case FunctionOp::Div:
-      return b == zero ? std::nullopt : std::optional(multiply(a, reciprocal(b)));
+      return agree(b, zero) ? std::nullopt : std::optional(multiply(a, reciprocal(b)));
     case FunctionOp::Max:
       return is_less(a, b) ? b : a;
     case FunctionOp::Min:
@@ -162,9 +162,9 @@ std::optional<Number> apply_op(FunctionOp op, const Number& a, const Number& b) 
     case FunctionOp::Less:
       return is_less(a, b) ? one : zero;
     case FunctionOp::Equal:
-      return a == b ? one : zero;
+      return agree(a, b) ? one : zero;
     case FunctionOp::Gate:
-      return a == zero ? zero : b;
+      return agree(a, zero) ? zero : b;
     default: {
       const long double real = algebra::apply(op, a.real, b.real);
       if (std::isnan(real)) return std::nullopt;
@@ -247,7 +247,7 @@ bool agree(const Number& a, const Number& b) {
   return is_small;
 }
 bool is_less(const Number& a, const Number& b) {
-  if (a == b) return false;
+  if (agree(a, b)) return false;
   const long double scale = std::fabs(a.real) + std::fabs(b.real);
   if (!(std::fabs(a.real - b.real) > 1e-12L * scale) || !std::isfinite(scale)) throw Undecided{};
   return a.real < b.real;

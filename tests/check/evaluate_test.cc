@@ -41,9 +41,13 @@ TEST_CASE("false rules differ at random sizes and true rules do not") {
                    "its sides differ at ");
   }
   for (const char* text : {"rule test(a:2, b:2, c:2) matmul(matmul(a, b), c) => matmul(a, matmul(b, c))",
-                           "rule test(x:4) max_pool(relu(relu(x)); kernel=3) => max_pool(relu(x); kernel=3)"}) {
+                           "rule test(x:4) max_pool(relu(relu(x)); kernel=3) => max_pool(relu(x); kernel=3)",
+                           "rule test(x[m]) mul(number_of_truth(equal_to(log(exp(x)), x)), x) => x",
+                           "rule test(x[m]) sign(sub(log(exp(x)), x)) => zeros(; d=[m])",
+                           "rule test(x[m], y[m]) div(y, sub(log(exp(x)), x)) => div(y, sub(x, log(exp(x))))"}) {
     const StatementFixture test(text);
     const Evaluation found = evaluate_some(test.rules.front(), test.bank, test.symbols);
+    INFO(text << found.difference.value_or("") << found.obstacle);
     CHECK_FALSE(found.difference);
     CHECK(found.evaluated == 3);
   }
