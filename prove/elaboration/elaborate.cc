@@ -40,11 +40,7 @@ Elaboration Elaborator::run() {
       for (const check::Product& product : sum) output.normal_form.push_back(statement_.text(product));
       Context context{statement_.facts(), {}};
       for (check::Guard& guard : statement_.index_ranges(o)) context.given.push_back(std::move(guard));
-      if (!rewrite_to_zero(sum, context, output.steps)) {
-        std::string t;
-        for (auto& q : sum) t += "\n   " + statement_.text(q);
-        return "nothing cancels " + t;
-      }
+      if (!rewrite_to_zero(sum, context, output.steps)) return "nothing cancels " + statement_.text(sum.at(0));
     }
     if (auto undefined = prove_domains(proof)) return undefined;
     return prove_typing(proof);

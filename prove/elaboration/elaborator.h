@@ -194,9 +194,10 @@ class Elaborator {
 
   // Sums and maxima over quotients (name_quotients.cc).
   bool name_quotients(check::Sum& sum, const Context& context, Steps& steps);
+  bool name_quotients(check::Sum& sum, bool reversed, const Context& context, Steps& steps);
   /// Names a quotient in the body of the range at that place.
   template <class Range>
-  bool name_quotient(Attempt& attempt, const Place& at, const Range& range, const Context& context);
+  bool name_quotient(Attempt& attempt, const Place& at, const Range& range, bool reversed, const Context& context);
   bool name_quotient(Attempt& attempt, const Place& at, Atom quotient, Atom index, const Context& context);
   bool replace_quotient(Attempt& attempt, const Place& at, Atom quotient, const std::vector<Atom>& indices,
                         const Context& context);

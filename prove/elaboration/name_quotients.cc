@@ -20,13 +20,17 @@ std::optional<Poly> solution(const Poly& p, Atom atom, const check::Atoms& atoms
 /// Rewrites Σ_u [G] t(u, floor(n / d)) to a sum over v = floor(n / d), and, unless G determines u by v, over the
 /// remainder n − d·v, where n contains u once; maxima alike. All this is kept once products cancel.
 bool Elaborator::name_quotients(check::Sum& sum, const Context& context, Steps& steps) {
+  return name_quotients(sum, false, context, steps) || name_quotients(sum, true, context, steps);
+}
+
+bool Elaborator::name_quotients(check::Sum& sum, bool reversed, const Context& context, Steps& steps) {
   Attempt attempt{sum, {}};
   const auto name_in = [&](std::size_t p) {
     const check::Product product = attempt.sum[p];
-    bool named = name_quotient(attempt, {p}, product, context);
+    bool named = name_quotient(attempt, {p}, product, reversed, context);
     for (std::size_t f = 0; f < product.factors.size() && !named; ++f)
       named = product.factors[f].kind == check::Factor::Kind::Max &&
-              name_quotient(attempt, {p, f}, product.factors[f], context);
+              name_quotient(attempt, {p, f}, product.factors[f], reversed, context);
     return named;
   };
   for (std::size_t p = 0, named = 0; p < attempt.sum.size() && named < max_named_quotients;) {
@@ -44,9 +48,10 @@ bool Elaborator::name_quotients(check::Sum& sum, const Context& context, Steps& 
   return false;
 }
 
-/// Tries the quotients with the fewest indices first, and of these the ones with the largest divisors.
+/// Tries the quotients with the fewest indices first, and of these the ones with the largest divisors; or the reverse.
 template <class Range>
-bool Elaborator::name_quotient(Attempt& attempt, const Place& at, const Range& range, const Context& context) {
+bool Elaborator::name_quotient(Attempt& attempt, const Place& at, const Range& range, bool reversed,
+                               const Context& context) {
   Range body = range;
   body.guards.clear();
   std::set<Atom> all;
@@ -58,6 +63,7 @@ bool Elaborator::name_quotient(Attempt& attempt, const Place& at, const Range& r
     return std::pair(-std::ranges::count_if(range.bound, occurs), atoms_.right(quotient).terms().back());
   };
   std::ranges::stable_sort(quotients, std::ranges::greater(), rank);
+  if (reversed) std::ranges::reverse(quotients);
   return std::ranges::any_of(quotients, [&](Atom quotient) {
     return replace_quotient(attempt, at, quotient, range.bound, context) ||
            std::ranges::any_of(range.bound, [&](Atom index) {
