@@ -78,11 +78,15 @@ void NarrowingSearch::add_equations(const Unifier& earlier, const std::set<Atom>
   }
 }
 
-void NarrowingSearch::add_divisibilities(const Unifier& earlier, const std::set<Atom>& free) {
+void NarrowingSearch::add_solutions(const Unifier& earlier, const std::set<Atom>& free) {
   const Unifier known = with_conditions(earlier);
   for (const auto& [equation, unknown] : equations(free).solved) {
     const std::vector<Poly> powers = difference(equation).coefficients_in(unknown);
-    if (powers.size() != 2 || powers[1] == 1 || powers[1] == -1 || is_known(equation, known)) continue;
+    if (powers.size() != 2 || is_known(equation, known)) continue;
+    if (powers[1] == 1 || powers[1] == -1) {
+      add_positive(powers[1] == 1 ? -powers[0] : powers[0], free);
+      continue;
+    }
     const std::vector<Atom> divisors = symbols_.atoms(powers[1]);
     const bool can_be_one = std::ranges::any_of(divisors, [&](Atom atom) { return !free.contains(atom); });
     const Poly dividend = known.resolve(powers[0]), divisor = known.resolve(powers[1]);
@@ -91,6 +95,17 @@ void NarrowingSearch::add_divisibilities(const Unifier& earlier, const std::set<
     conditions_.push_back(
         equals_zero(is_negative ? symbols_.mod(powers[0], -powers[1]) : symbols_.mod(-powers[0], powers[1])));
   }
+}
+
+/// Adds that a difference is a size if its other sizes are 1; without condition if one of them makes it larger.
+void NarrowingSearch::add_positive(Poly value, const std::set<Atom>& free) {
+  for (const Atom atom : symbols_.atoms(value)) {
+    if (free.contains(atom)) continue;
+    const std::vector<Poly> powers = value.coefficients_in(atom);
+    if (powers.size() != 2 || !symbols_.is_positive(-powers[1])) return;
+    value = powers[0] + powers[1];
+  }
+  if (!symbols_.is_positive(value)) conditions_.push_back(at_least_zero(value - 1));
 }
 
 void NarrowingSearch::add_bounds(const Unifier& earlier, const std::set<Atom>& free,

@@ -21,8 +21,9 @@ class NarrowingSearch {
 
   /// Adds the equations between free sizes that do not follow from the earlier stage and from those found.
   void add_equations(const Unifier& earlier, const std::set<Atom>& free);
-  /// Adds divisibilities, such as h = 2·q, that the earlier stage does not have.
-  void add_divisibilities(const Unifier& earlier, const std::set<Atom>& free);
+  /// Adds what the earlier stage does not have: divisibilities, such as that of h = 2·q, and that n = p + q is at
+  /// least 2.
+  void add_solutions(const Unifier& earlier, const std::set<Atom>& free);
   /// Adds the bounds (at least 0) of the free sizes that the earlier stage does not have.
   void add_bounds(const Unifier& earlier, const std::set<Atom>& free, std::span<const Poly> earlier_bounds,
                   std::span<const Poly> bounds);
@@ -38,6 +39,7 @@ class NarrowingSearch {
   };
   Equations equations(const std::set<Atom>& free) const;
   Unifier with_conditions(Unifier stage) const;
+  void add_positive(Poly value, const std::set<Atom>& free);
 
   Symbols& symbols_;
   std::span<const Poly> positive_;

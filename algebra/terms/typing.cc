@@ -381,7 +381,7 @@ class TypeInference {
     NarrowingSearch search(symbols_, positive_, unifier_);
     search.add_equations(*stated_, named_);
     search.add_equations(*typed_sides_, all);
-    search.add_divisibilities(*typed_sides_, all);
+    search.add_solutions(*typed_sides_, all);
     search.add_bounds(*typed_sides_, all, bounds_of_sides_, guarantee_polys());
     Substitution names = final_names_;
     for (const auto& [atom, name] : dimension_names_) names[atom] = name;
