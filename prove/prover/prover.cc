@@ -1,5 +1,6 @@
 #include "prove/prover/prover.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <iterator>
 
@@ -231,31 +232,70 @@ std::vector<SizeCondition> Prover::narrowing(const algebra::TypedRule& typed, co
 
 namespace {
 
-/// Returns Proved::condition.
-std::string describe_condition(const algebra::Rule& text, const Proved& proved, const algebra::TermBank& bank,
+/// The sizes that a rule's text names, and x[1] for a dimension of a variable without a shape.
+class NamesOfText {
+ public:
+  NamesOfText(const algebra::Rule& text, const algebra::TypedRule& typed, const algebra::TermBank& bank,
+              algebra::Symbols& symbols)
+      : symbols_(symbols), stated_(algebra::sizes_in_text(text, bank, symbols)) {
+    for (std::size_t v = 0; v < text.variables.size(); ++v) {
+      const algebra::Shape& shape = typed.rule.shapes[v];
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        const std::string dimension = fmt::format("{}[{}]", bank.term(text.variables[v]).name, d);
+        const Poly name = text.shapes.empty() ? Poly(symbols.size(dimension)) : text.shapes[v][d];
+        dimensions_.emplace_back(name, shape[d]);
+        if (const auto size = shape[d].atom(); size && !stated_.contains(*size)) names_.try_emplace(*size, name);
+      }
+    }
+  }
+
+  bool covers(const SizeCondition& condition) const {
+    return std::ranges::all_of(symbols_.atoms(condition.right - condition.left), [&](algebra::Atom atom) {
+      return stated_.contains(atom) || symbols_.name(atom).ends_with(']');
+    });
+  }
+
+  /// Returns the equation between names that says the same as one that was found, if there is one: c = g for q = 1,
+  /// where c is g*q.
+  SizeCondition equation(const SizeCondition& found) const {
+    if (covers(found)) return found;
+    for (const auto& [name, dimension] : dimensions_) {
+      const auto size = found.left.atom();
+      const std::vector<Poly> powers = size ? dimension.coefficients_in(*size) : std::vector<Poly>{};
+      if (powers.size() != 2 || !symbols_.is_positive(powers[1])) continue;
+      const Poly value = symbols_.substitute(powers[0] + powers[1] * found.right, names_);
+      if (const SizeCondition named{Relation::Eq, name, value}; covers(named)) return named;
+    }
+    return found;
+  }
+
+ private:
+  algebra::Symbols& symbols_;
+  std::set<algebra::Atom> stated_;
+  algebra::Substitution names_;
+  std::vector<std::pair<Poly, Poly>> dimensions_;  // in the text, and their types
+};
+
+/// Returns Proved::condition. `typed` is the rule without the equations found.
+std::string describe_condition(const algebra::Rule& text, const algebra::TypedRule& typed, const Proved& proved,
+                               const NamesOfText& names, const algebra::TermBank& bank,
                                const algebra::Symbols& symbols) {
-  const algebra::Rule& rule = proved.typed.rule;
   if (proved.narrowing.empty()) {
     std::vector<SizeCondition> added;
-    std::ranges::copy_if(rule.condition, std::back_inserter(added), [&](const SizeCondition& each) {
+    std::ranges::copy_if(typed.rule.condition, std::back_inserter(added), [&](const SizeCondition& each) {
       const bool is_stated = std::ranges::find(text.condition, each) != text.condition.end();
       return each.relation != Relation::Eq && !is_stated;  // an equation that narrows nothing is implied
     });
     return added.empty() ? "" : "where " + algebra::to_string(added, symbols);
   }
-  const std::set<algebra::Atom> stated = algebra::sizes_in_text(text, bank, symbols);
-  const bool is_readable = std::ranges::all_of(proved.narrowing, [&](const SizeCondition& each) {
-    return std::ranges::all_of(symbols.atoms(each.right - each.left), [&](algebra::Atom atom) {
-      return stated.contains(atom) || symbols.name(atom).ends_with(']');  // x[1]
-    });
-  });
-  if (is_readable) return "when " + algebra::to_string(proved.narrowing, symbols);
-  std::string shapes;
-  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-    shapes += (v == 0 ? "with " : ", ") + bank.term(rule.variables[v]).name +
-              algebra::shape_text(rule.shapes[v], rule.packs, symbols);
+  std::string result = "when " + algebra::to_string(proved.narrowing, symbols);
+  if (std::ranges::all_of(proved.narrowing, [&](const SizeCondition& each) { return names.covers(each); }))
+    return result;
+  for (std::size_t v = 0; v < text.variables.size(); ++v) {
+    result += (v == 0 ? " with " : ", ") + bank.term(text.variables[v]).name +
+              algebra::shape_text(typed.rule.shapes[v], typed.rule.packs, symbols);
   }
-  return shapes + (rule.condition.empty() ? "" : " where " + algebra::to_string(rule.condition, symbols));
+  return result;
 }
 
 }  // namespace
@@ -285,8 +325,10 @@ Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<s
   }
   if (auto* result = std::get_if<Proved>(&verdict)) {
     if (!example) {
+      const NamesOfText names(rule, typed, bank_, symbols_);
       result->narrowing = narrowing(typed, result->found);
-      result->condition = describe_condition(rule, *result, bank_, symbols_);
+      for (SizeCondition& each : result->narrowing) each = names.equation(each);
+      result->condition = describe_condition(rule, typed, *result, names, bank_, symbols_);
     }
     result->queries = solver_->statistics().queries - queries;
     result->seconds = watch.seconds();

@@ -96,10 +96,11 @@ class TextForm(Import):
         report = self.json("rules", "import", ROOT / "tests" / "prove" / "conditional.rules", "--out", self.folder / "out", code=1)
         for entry in report["rules"]:
             self.assertEqual(entry["verdict"], "narrowed", entry)
-            self.assertNotEqual(entry["condition"], "", entry)
-            # The detail has the shapes for which the rule holds, because no other text has the sizes of the condition.
-            types = re.match(r"rule \w+\((.*)\)", entry["rule"]).group(1)
-            self.assertTrue(entry["detail"].startswith(f"with {types}"), entry)
+            # Sizes that no text has stand in the shapes beside the condition.
+            condition, _, shapes = entry["detail"].partition(" with ")
+            self.assertEqual(condition, f"when {entry['condition']}")
+            for size in re.findall(r"\b[a-z]\d*\b(?!\[)", condition):
+                self.assertRegex(shapes, rf"\b{size}\b", entry)
 
     def test_a_counterexample_is_printed_as_lines_of_numpy(self):
         path = self.write("given.rules", "rule swapped(x[m, k], w[k, n])\n  matmul(x, w) => matmul(w, x)\n")

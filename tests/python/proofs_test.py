@@ -26,8 +26,10 @@ class Verdicts(unittest.TestCase):
 
     def test_a_rule_that_holds_under_a_condition_is_narrowed(self):
         found = (ROOT / "tests/prove/conditional.rules").read_text(encoding="utf-8").split("# found: ")[1].split("\n", 1)
+        by_name = "rule groups(x[n, c, h], g[c], b[c], e[])\n  group_norm(x, g, b, e; groups=a) => instance_norm(x, g, b, e)\n"
         for text, condition, detail in (
-                (found[1], found[0], "with x[n, "),
+                (found[1], found[0], f"when {found[0]} with x[n, "),
+                (by_name, "c = a", "when c = a"),
                 ("rule same(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n", "k[2] = 1, k[3] = 1", "when k[2] = 1"),
                 ("rule once(x[b, h, s, d])\n  repeat_heads(x; r=r) => x\n", "r = 1", "when r = 1")):
             verdict = rulemill.prove(text)
