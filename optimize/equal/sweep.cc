@@ -175,11 +175,17 @@ void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>
   result_.open.push_back(std::move(open));
 }
 
-/// Rules and proofs speak of real numbers: of windows without infinite constants.
+/// Rules and proofs speak of real numbers: of windows without infinite constants, also computed ones.
 std::optional<EqualityWindow> Sweep::provable_window(ValuePair pair, const WindowLimits& limits) {
   auto window = equality_window(bank_, pair, first_nodes_, limits);
   const auto is_real = [&](const RegionLeaf& leaf) { return !leaf.constant || constants_.is_finite(leaf.value); };
-  return window && std::ranges::all_of(window->region.leaves, is_real) ? std::move(window) : std::nullopt;
+  const auto computes_real = [&](NodeId id) {
+    const Node& node = bank_.node(id);
+    return !node.constant ||
+           std::ranges::all_of(node.outputs, [&](ValueId each) { return constants_.is_finite(each); });
+  };
+  if (!window || !std::ranges::all_of(window->region.leaves, is_real)) return std::nullopt;
+  return std::ranges::all_of(window->nodes, computes_real) ? std::move(window) : std::nullopt;
 }
 
 /// A large window is split first, and so is one whose like was split before: their proofs as a whole take longer.
