@@ -276,9 +276,13 @@ std::optional<Movement> slice(const Arguments& arguments, std::size_t) {
   const auto starts = arguments.list(1, "starts").values, ends = arguments.list(2, "ends").values;
   const auto axes = arguments.list(3, "axes"), steps = arguments.list(4, "steps");
   const auto positions = axes.numbers();
-  if (!starts || !ends || (axes.is_given && !positions)) {  // any axis may be cut
+  if (!starts || !ends || (axes.is_given && !positions)) {  // what is cut may be empty
     if (!arguments.dims()) return std::nullopt;
-    return moved(std::vector<MovedAxis>(arguments.dims()->size(), {std::nullopt, 0, 0, 0}));
+    std::vector<MovedAxis> result = axes_of(*arguments.dims());
+    const auto named = positions && !positions->empty() ? mark_axes(*positions, result.size()) : std::nullopt;
+    for (std::size_t d = 0; d < result.size(); ++d)
+      if (!named || (*named)[d]) result[d] = {std::nullopt, d, 0, 0};
+    return moved(std::move(result));
   }
   const std::size_t count = starts->size();
   Dims along(count);

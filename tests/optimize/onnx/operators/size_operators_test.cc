@@ -130,6 +130,7 @@ TEST_CASE("slices with positions that are not known keep their other dimensions"
   };
   const auto number = [&](const Poly& value) { return sizes.list({value}); };
   CHECK(sliced(number(0), unknown, 1, 1) == "4 ? 8 ");
+  CHECK(sliced(number(0), {Proto::INT64, {}, {}, {}}, 1, 1) == "4 ? 8 ");
   CHECK(sliced(number(0), number(m), 1, 1) == "4 min(n, m) 8 ");
   CHECK(sliced(number(0), number(-1), 1, 1) == "4 ? 8 ");  // n - 1 may be 0
   CHECK(sliced(number(-1), number(-2'000'000'000), 1, -1) == "4 n 8 ");
