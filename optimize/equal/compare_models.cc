@@ -37,7 +37,7 @@ constexpr double constants_timeout = 60;
 
 /// A model with the parts of it under names that do not depend on it.
 struct NamedModel {
-  explicit NamedModel(OnnxModel given) : model(std::move(given)), identity(model) {}
+  NamedModel(OnnxModel given, const algebra::Library& library) : model(std::move(given)), identity(model, library) {}
 
   OnnxModel model;
   ModelIdentity identity;
@@ -72,8 +72,8 @@ class ModelComparison {
         options_(context.options),
         bank_(context.library, context.symbols),
         constants_(bank_),
-        before_(std::move(before)),
-        after_(std::move(after)),
+        before_(std::move(before), context.library),
+        after_(std::move(after), context.library),
         bounds_(std::move(bounds)),
         outer_types_(std::move(outer_types)) {
     require_same_interface(before_.identity, after_.identity, after_.model.origin());
@@ -122,7 +122,7 @@ class ModelComparison {
     for (NamedModel* named : {&before_, &after_}) {
       OnnxModel model = named->model;
       if (!clean_model(model, context_.inference).changed) continue;
-      *named = NamedModel(std::move(model));
+      *named = NamedModel(std::move(model), context_.library);
       result_.cleaned = true;
     }
     if (result_.cleaned) import_models();
@@ -140,7 +140,7 @@ class ModelComparison {
       if (!values) continue;
       OnnxModel model = named->model;
       store_values(model, *part, *values);
-      *named = NamedModel(std::move(model));
+      *named = NamedModel(std::move(model), context_.library);
       count += values->size();
     }
     if (count == 0) return false;

@@ -30,7 +30,10 @@ std::string identifier(const std::string& name, const char* prefix) {
 /// A model in the bank, with the canonical terms of its outputs.
 struct RuleSide {
   RuleSide(const std::filesystem::path& path, GraphBank& bank)
-      : file(path.string()), model(OnnxModel::read(path)), identity(model), import(import_model(model, bank)) {}
+      : file(path.string()),
+        model(OnnxModel::read(path)),
+        identity(model, bank.library()),
+        import(import_model(model, bank)) {}
 
   void add_terms(GraphBank& bank, ConstantTable& constants, const std::string& prefix) {
     for (const NodeId id : bank.live_nodes(import.outputs)) {

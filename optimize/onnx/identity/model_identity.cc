@@ -89,10 +89,23 @@ std::string type_text(const onnx::TypeProto& type, bool with_shape) {
   return text + "]";
 }
 
+/// Defaults of attributes in versions of ONNX that the library does not know: each the same in all operators.
+constexpr std::pair<std::string_view, double> later_defaults[] = {
+    {"antialias", 0},          {"block_size", 0},
+    {"epsilon", 1e-5},         {"interleaved", 0},
+    {"is_causal", 0},          {"left_window_size", -1},
+    {"output_dtype", 0},       {"noop_with_empty_axes", 0},
+    {"precision", 0},          {"qk_matmul_output_mode", 0},
+    {"right_window_size", -1}, {"rotary_embedding_dim", 0},
+    {"saturate", 1},           {"softcap", 0},
+    {"stash_type", 1}};
+constexpr std::pair<std::string_view, std::string_view> later_default_texts[] = {
+    {"keep_aspect_ratio_policy", "stretch"}, {"round_mode", "up"}};
+
 /// Keys of the nodes of a model. Equal nodes that may be random are numbered in order of appearance.
 class NodeKeys {
  public:
-  explicit NodeKeys(const onnx::ModelProto& model) {
+  NodeKeys(const onnx::ModelProto& model, const algebra::Library& library) : library_(library) {
     for (const auto& set : model.opset_import()) versions_[domain_of(set.domain())] = set.version();
     for (const auto& [domain, version] : versions_) all_versions_ += domain + "=" + std::to_string(version) + ";";
     for (const auto& function : model.functions()) functions_ += digest_of(function.SerializeAsString());
@@ -131,7 +144,7 @@ class NodeKeys {
     for (onnx::AttributeProto attribute : node.attribute()) {
       attribute.clear_doc_string();
       std::string bytes = attribute.SerializeAsString();
-      if (bytes != default_of(node, attribute.name())) attributes[attribute.name()] = std::move(bytes);
+      if (!is_default(node, attribute, bytes)) attributes[attribute.name()] = std::move(bytes);
     }
     for (const auto& [name, bytes] : attributes) key += std::to_string(bytes.size()) + bytes;
     return "node " + node.op_type() + " " + digest_of(key);
@@ -168,16 +181,37 @@ class NodeKeys {
     return content_key(tensor, std::nullopt);
   }
 
-  /// Returns the value that the standard gives an absent attribute; empty if there is none. Looks up a table only.
-  std::string default_of(const onnx::NodeProto& node, const std::string& name) const {
+  /// Whether an absent attribute has the same meaning: by the ONNX library, by a mapping, or by later versions of ONNX.
+  bool is_default(const onnx::NodeProto& node, const onnx::AttributeProto& attribute, const std::string& bytes) const {
     const auto version = versions_.find(domain_of(node.domain()));
-    if (!is_standard(node) || version == versions_.end()) return {};
-    // onnxruntime writes some operators into models of versions that do not have them yet.
-    const auto* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version->second), "");
-    if (schema == nullptr) schema = onnx::OpSchemaRegistry::Schema(node.op_type(), "");
-    if (schema == nullptr || !schema->attributes().contains(name)) return {};
-    const auto& attribute = schema->attributes().at(name);
-    return attribute.default_value.name().empty() ? "" : attribute.default_value.SerializeAsString();
+    const int opset = version == versions_.end() ? 0 : static_cast<int>(version->second);
+    const auto is_number = [&](double number) {
+      return attribute.type() == onnx::AttributeProto::INT
+                 ? static_cast<double>(attribute.i()) == number
+                 : attribute.type() == onnx::AttributeProto::FLOAT && attribute.f() == static_cast<float>(number);
+    };
+    if (is_standard(node) && opset > 0) {
+      // onnxruntime writes some operators into models of versions that do not have them yet.
+      const auto* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "");
+      if (schema == nullptr) schema = onnx::OpSchemaRegistry::Schema(node.op_type(), "");
+      if (schema != nullptr) {
+        const auto stated = schema->attributes().find(attribute.name());
+        if (stated != schema->attributes().end()) return bytes == stated->second.default_value.SerializeAsString();
+      }
+    }
+    for (const auto& mapping : library_.onnx_mappings(node.op_type(), is_standard(node) ? "" : node.domain())) {
+      const auto stated = mapping.defaults.find(attribute.name());
+      const bool holds = !is_standard(node) || (mapping.since <= opset && opset < mapping.until);
+      if (holds && stated != mapping.defaults.end()) return is_number(stated->second);
+    }
+    if (!is_standard(node) || opset <= latest_known_version()) return false;
+    return std::ranges::any_of(
+               later_defaults,
+               [&](const auto& each) { return each.first == attribute.name() && is_number(each.second); }) ||
+           std::ranges::any_of(later_default_texts, [&](const auto& each) {
+             return each.first == attribute.name() && attribute.type() == onnx::AttributeProto::STRING &&
+                    attribute.s() == each.second;
+           });
   }
 
   /// The version that defined the operator, if the ONNX library is not older than the model's. What a name inside of a
@@ -198,6 +232,7 @@ class NodeKeys {
     return onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
   }
 
+  const algebra::Library& library_;
   std::map<std::string, std::int64_t> versions_;
   std::string all_versions_, functions_;
   std::unordered_map<std::string, std::uint32_t> occurrences_;
@@ -205,7 +240,7 @@ class NodeKeys {
 
 }  // namespace
 
-ModelIdentity::ModelIdentity(const OnnxModel& model) {
+ModelIdentity::ModelIdentity(const OnnxModel& model, const algebra::Library& library) {
   const OnnxModel::Proto& proto = model.proto();
   const onnx::GraphProto& graph = proto.model.graph();
   for (const auto& tensor : graph.initializer()) {
@@ -223,7 +258,7 @@ ModelIdentity::ModelIdentity(const OnnxModel& model) {
   for (const auto& output : graph.output()) outputs_.push_back({output.name(), type_text(output.type(), false), ""});
   std::ranges::sort(inputs_, {}, &InterfaceItem::name);
   std::ranges::sort(outputs_, {}, &InterfaceItem::name);
-  NodeKeys keys(proto.model);
+  NodeKeys keys(proto.model, library);
   for (const auto& node : graph.node()) {
     node_keys_.push_back(keys.key(node));
     frame_keys_.push_back(keys.frame_key(node));

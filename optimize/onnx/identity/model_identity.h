@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "algebra/library/library.h"
 #include "optimize/onnx/format/model.h"
 
 namespace rulemill::optimize {
@@ -21,7 +22,8 @@ struct InterfaceItem {
 
 class ModelIdentity {
  public:
-  explicit ModelIdentity(const OnnxModel& model);
+  /// Mappings of the library have defaults of attributes.
+  ModelIdentity(const OnnxModel& model, const algebra::Library& library);
 
   /// Sorted by name. Initializers that no caller can set are not inputs.
   const std::vector<InterfaceItem>& inputs() const { return inputs_; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The default of an attribute that a mapping states is that of ONNX's schemas, in each opset of the mapping, and of onnxruntime's for its
-own operators."""
+own operators. So are the defaults that the code has for versions of ONNX after those of the library."""
 
 import re
 import sys
@@ -32,6 +32,7 @@ def stated_defaults():
                 yield (name, domain[1] if domain else "", int(since[1]) if since else 1, int(until[1]) if until else 10**6, default[1], value)
 
 
+LIBRARY_OPSET = 17  # of the oldest ONNX library that rulemill is built with
 SCHEMAS = {}
 for each in [*get_all_operator_schema(), *onnx.defs.get_all_schemas_with_history()]:
     SCHEMAS.setdefault((each.domain, each.name), []).append(each)
@@ -52,7 +53,25 @@ def schema_defaults(operator, domain, attribute):
     return found
 
 
+def later_defaults():
+    """Returns by attribute the default in versions of ONNX that the oldest library does not know."""
+    source = (ROOT / "optimize" / "onnx" / "identity" / "model_identity.cc").read_text(encoding="utf-8")
+    tables = "".join(re.findall(r"later_default\w+\[\] = \{(.*?)\};", source, re.DOTALL))
+    return {name: text.strip('"') if '"' in text else float(text) for name, text in re.findall(r'\{"(\w+)", ([^}]+)\}', tables)}
+
+
 class Defaults(unittest.TestCase):
+    def test_later_versions_of_all_operators_have_the_defaults_of_the_code(self):
+        stated, seen = later_defaults(), set()
+        for domain, operator in SCHEMAS:
+            for attribute in stated if domain == "" else ():
+                for version, expected in schema_defaults(operator, domain, attribute).items():
+                    if version > LIBRARY_OPSET:
+                        seen.add(attribute)
+                        same = expected == stated[attribute] if isinstance(expected, str) else np.float32(expected) == np.float32(stated[attribute])
+                        self.assertTrue(same, f"{operator} {version}: {attribute} is {expected} by default, stated as {stated[attribute]}")
+        self.assertEqual(seen, set(stated))
+
     def test_defaults_are_those_of_the_schemas(self):
         compared = 0
         for operator, domain, since, until, attribute, value in sorted(set(stated_defaults()), key=str):
