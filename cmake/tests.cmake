@@ -56,6 +56,10 @@ add_test(NAME adversarial/verdicts_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/verdicts_test.py --count 3000 --seed 1000)
 add_test(NAME adversarial/models_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/models_test.py --count 5000 --seed 1000)
+add_test(NAME adversarial/standard_long CONFIGURATIONS Slow
+  COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/standard_test.py --budget 200 --programs 3000 --seed 1000)
+add_test(NAME adversarial/equal_pairs_long CONFIGURATIONS Slow
+  COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/equal_pairs_test.py --different 3000 --equal 1000 --seed 1000)
 add_test(NAME fuzz/long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_test.py --runs 50000 --seconds 300 --seed 1000)
 add_test(NAME cli/faults_long CONFIGURATIONS Slow COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/cli/faults.py --runs 200)
@@ -63,7 +67,8 @@ add_test(NAME optimize/equal_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/optimize/equal_test.py --mutations 500 --seed 1000)
 add_test(NAME check/steps_long CONFIGURATIONS Slow WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMAND test_check "no step of any kind*")
 set_tests_properties(check/steps_long PROPERTIES LABELS slow TIMEOUT 10800 ENVIRONMENT RULEMILL_RANDOM_STEPS=1000000)
-set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/verdicts_long adversarial/models_long fuzz/long cli/faults_long
+set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/verdicts_long adversarial/models_long
+  adversarial/standard_long adversarial/equal_pairs_long fuzz/long cli/faults_long
   optimize/equal_long
   PROPERTIES LABELS slow TIMEOUT 10800
   ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli")
