@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from definitions import Library
+from functions import monotonicity
 from polynomials import Arithmetic, size
 from rules import RuleReader
 from statement import rank_reader
@@ -70,6 +71,10 @@ class PartsTest(unittest.TestCase):
     def test_equal_polynomials_have_one_text(self):
         a, b = size("a"), size("b")
         self.assertEqual(repr(a - b), repr(-1 * b + a))
+
+    def test_a_root_less_one_is_not_monotone_as_it_is_0_where_it_is_undefined(self):
+        root = ("sqrt", ("argument", 0))
+        self.assertEqual((monotonicity(root, 0), monotonicity(("-", root, ("number", 1)), 0)), ({1}, set()))
 
 
 if __name__ == "__main__":

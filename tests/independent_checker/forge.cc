@@ -25,8 +25,7 @@ algebra::RuleRecord forge(const std::string& text, const std::string& steps, alg
   certificate.proof = "typing\noutput\n";
   for (const check::Product& product : statement.difference(0))
     certificate.proof += " from " + statement.text(product) + "\n";
-  const std::size_t domain = std::min(steps.find(" domain of "), steps.size());
-  certificate.proof += steps.substr(0, domain) + steps.substr(std::min(domain + 1, steps.size()));
+  certificate.proof += steps;
   record.certificate = {algebra::Certificate::Kind::Definitions, to_string(certificate)};
   return record;
 }
@@ -41,7 +40,7 @@ void run(const char* examples, const char* definitions, const char* out) {
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("== ")) name = line.substr(3);
     if (line.starts_with("rule ")) rule = line;
-    if (line.starts_with(" ")) steps += line + "\n";
+    if (line.starts_with(" ")) steps += line.substr(line.starts_with(" domain of ") ? 1 : 0) + "\n";
     if (!line.starts_with("=> ")) continue;
     rules.rules.push_back(forge(rule, std::exchange(steps, ""), library, bank, symbols));
     rules.rules.back().rule.id = "f" + std::to_string(rules.rules.size());

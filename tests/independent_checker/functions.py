@@ -142,14 +142,14 @@ def degree(f: tuple):
     return Fraction(0) if not {a, b} - {ZERO, 0} else None
 
 
-def monotonicity(f: tuple, argument: int) -> set:
+def monotonicity(f: tuple, argument: int, is_part=False) -> set:
     """1 if the formula does not decrease with the argument, and -1 if it does not increase; both if it does not change. An
     undefined value is 0."""
     if argument not in arguments_of(f):
         return {1, -1}
-    if f in (("argument", argument), ("sqrt", ("argument", argument))):
+    if f == ("argument", argument) or (f == ("sqrt", ("argument", argument)) and not is_part):
         return {1}
-    parts = [monotonicity(part, argument) for part in f[1:]]
+    parts = [monotonicity(part, argument, True) for part in f[1:]]
     signs = [formula_signs(part, [ALL_SIGNS] * 8)[0] for part in f[1:]]
     (a, b), (of_a, of_b) = (parts[0], parts[-1]), (signs[0], signs[-1])
     opposite = [{-x for x in part} for part in (a, b)]
