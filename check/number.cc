@@ -18,7 +18,8 @@ namespace {
 // Each prime is twice the next plus one, so that the squares modulo it are a group whose order is the next prime.
 constexpr std::array<Residue, 3> primes = {1152921504606719759, 576460752303359879, 288230376151679939};
 constexpr std::size_t last_prime = primes.size() - 1;
-constexpr Residue exp_base = 4;  // of order primes[i + 1] modulo primes[i]
+// Of order primes[i + 1] modulo primes[i], as a square, but of no number that occurs: its root is exp(1/2).
+constexpr Residue exp_base = Residue{223092871} * 223092871;
 
 /// A prime as 2^bits less a gap.
 struct PrimeForm {

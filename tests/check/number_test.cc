@@ -51,6 +51,8 @@ TEST_CASE("exp turns sums into products") {
   const Number s = random_number(0x123456789abcdef0ULL), t = random_number(0xfedcba9876543210ULL);
   CHECK(apply(*exp, number, {add(s, t)}) == multiply(apply(*exp, number, {s}), apply(*exp, number, {t})));
   CHECK(apply(*exp, number, {from_integer(0)}) == from_integer(1));
+  const Number half = reciprocal(from_integer(2));
+  for (const std::int64_t n : {2, -2, 4, -4}) CHECK(apply(*exp, number, {half}) != from_integer(n));
   const auto cos = std::ranges::find(functions, "cos", &algebra::Function::name);
   CHECK(apply(*cos, static_cast<std::uint32_t>(cos - functions.begin()), {from_integer(0)}) == from_integer(1));
 }
