@@ -369,7 +369,7 @@ TEST_CASE("rules are evaluated at sizes that satisfy their condition, however la
 TEST_CASE("a rule that is not evaluated is a finding") {
   Database database(1000);
   algebra::RuleRecord& record = database.rules.rules.at(0);
-  record.rule = database.typed("rule statement(x[n])\n  relu(relu(x)) => relu(x) when n*n = 3");
+  record.rule = database.typed("rule statement(x[m, n])\n  relu(relu(x)) => relu(x) when n*n = 2*m*m");
   record.certificate = {algebra::Certificate::Kind::Definitions, ""};
   certify(database.rules, database.library, database.bank, database.symbols, {});
   require_found(database, "it was not evaluated: no sizes were found at which it applies");
