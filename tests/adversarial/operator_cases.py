@@ -268,19 +268,21 @@ def isolated(action, items, memory=4 << 30):
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
-            os.close(read)
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            with os.fdopen(write, "wb") as out:
-                for item in items[at:]:
-                    try:
-                        answer = pickle.dumps(action(item))
-                    except BaseException as error:  # noqa: B036, the runtimes raise all kinds
-                        answer = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"[:300]))
-                    out.write(struct.pack("<Q", len(answer)) + answer)
-                    out.flush()
-            os._exit(0)
+            try:
+                os.close(read)
+                resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+                resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                with os.fdopen(write, "wb") as out:
+                    for item in items[at:]:
+                        try:
+                            answer = pickle.dumps(action(item))
+                        except BaseException as error:  # noqa: B036, the runtimes raise all kinds
+                            answer = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"[:300]))
+                        out.write(struct.pack("<Q", len(answer)) + answer)
+                        out.flush()
+            finally:
+                os._exit(0)  # also where the parent reads no more: folders are the parent's to remove
         os.close(write)
         with os.fdopen(read, "rb") as answers:
             while len(header := answers.read(8)) == 8:
