@@ -195,6 +195,8 @@ Known clip(const Arguments& arguments) {
 Known reduce(const Arguments& arguments) {
   Known result = KnownTensor{arguments.input(0).type};
   if (!arguments.dims()) return result;
+  const std::int64_t is_noop = arguments.integer("noop_with_empty_axes", 0);
+  if (is_noop != 0 && is_noop != 1) return result;  // as 0 in onnxruntime, as 1 in ONNX's reference
   if (empty_reduction(arguments, 0)) return KnownTensor{result->type, arguments.dims()};
   const bool keeps = arguments.integer("keepdims", 1) == 1;
   const std::size_t rank = arguments.dims()->size();

@@ -183,7 +183,7 @@ std::optional<Movement> cast_to_same(const Arguments& arguments, std::size_t) {
 std::optional<Movement> empty_reduction(const Arguments& arguments, std::size_t) {
   const auto axes = arguments.list(1, "axes");
   const bool has_no_axes = !axes.is_given || (axes.values && axes.values->empty());
-  if (arguments.integer("noop_with_empty_axes", 0) == 0 || !has_no_axes) return std::nullopt;
+  if (arguments.integer("noop_with_empty_axes", 0) != 1 || !has_no_axes) return std::nullopt;
   return unchanged(arguments);
 }
 

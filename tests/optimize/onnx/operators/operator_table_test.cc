@@ -129,6 +129,7 @@ TEST_CASE("what no runtime accepts, or runtimes read in different ways, is not c
       {TestNode("NonZero"), {int64s({}, {1})}},
       {TestNode("Expand"), {list, int64s({1}, {-1})}},
       {TestNode("ReduceMax").set("axes", {1}), {list}},
+      {TestNode("ReduceMax").set("noop_with_empty_axes", {2}, false).since(18), {list}},
       {TestNode("Cast").set("to", {99}, false), {empty}}};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     INFO(i << " " << nodes[i].first.node.op_type());
