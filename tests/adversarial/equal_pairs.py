@@ -38,13 +38,14 @@ def model_of(case, output=0):
 def surrounded(models, rng):
     """The models with the same nodes before and after them."""
     before, after = rng.choice([None, None, None, "Neg", "Relu", "Sigmoid"]), rng.choice([None, None, None, "Neg", "Abs", "Sigmoid"])
+    are_float = after and all(answer is True for answer in isolated(is_float, models))
     for model in models:
         graph = model.graph
         first = next((each.name for each in graph.input if each.type.tensor_type.elem_type == TensorProto.FLOAT), None)
         if before and first:
             rename_reads(graph.node, first, "before")
             graph.node.insert(0, helper.make_node(before, [first], ["before"]))
-        if after and next(isolated(is_float, [model])) is True:
+        if are_float:
             graph.node.append(helper.make_node(after, [graph.output[0].name], ["after"]))
             graph.output[0].name = "after"
     return models
