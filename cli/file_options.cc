@@ -138,7 +138,7 @@ std::vector<Claim> implicit_inputs() {
     for (const char* folder :
          {"profiles", "profiles/models", "profiles/onnxruntime", "runtimes", "imports", "rules/models"})
       add_files(shipped, data / folder, "");
-    for (const char* folder : {"pages", "python", "python/onnxruntime_helpers"})
+    for (const char* folder : {"pages", "python", "python/onnxruntime_helpers", "python/rulemill/exchange"})
       add_files(shipped, shipped_folder(folder), "");
   } catch (const runtime::UsageError&) {  // there is no such folder, which commands that need it report
   }

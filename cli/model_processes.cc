@@ -20,9 +20,9 @@ std::string python() {
 }
 
 /// Empty if there is no Python or no such script.
-std::vector<std::string> onnxruntime_helper(const std::string& script) {
+std::vector<std::string> python_command(const std::string& script) {
   const std::string interpreter = python();
-  const auto path = shipped_folder("python") / "onnxruntime_helpers" / script;
+  const auto path = shipped_folder("python") / script;
   if (interpreter.empty() || !std::filesystem::exists(path)) return {};
   return {interpreter, path.string()};
 }
@@ -37,12 +37,14 @@ void add_type_helper(CLI::App& app, Command& chosen) {
   helper->callback([&chosen] { chosen = [](Context&) { optimize::serve_node_inference(); }; });
 }
 
-std::vector<std::string> verifier_command() { return onnxruntime_helper("verify.py"); }
+std::vector<std::string> verifier_command() { return python_command("onnxruntime_helpers/verify.py"); }
 
-std::vector<std::string> benchmark_command() { return onnxruntime_helper("benchmark.py"); }
+std::vector<std::string> benchmark_command() { return python_command("onnxruntime_helpers/benchmark.py"); }
 
-std::vector<std::string> node_costs_command() { return onnxruntime_helper("node_costs.py"); }
+std::vector<std::string> node_costs_command() { return python_command("onnxruntime_helpers/node_costs.py"); }
 
-std::vector<std::string> node_runner_command() { return onnxruntime_helper("operator_cases.py"); }
+std::vector<std::string> node_runner_command() { return python_command("onnxruntime_helpers/operator_cases.py"); }
+
+std::vector<std::string> exchange_command() { return python_command("rulemill/exchange/__main__.py"); }
 
 }  // namespace rulemill::cli

@@ -1,4 +1,4 @@
-// Commands that start the helper processes for models: type inference of single nodes, and onnxruntime.
+// Commands that start helper processes: type inference of single nodes, onnxruntime, formats of other programs.
 #pragma once
 
 #include <string>
@@ -19,5 +19,7 @@ std::vector<std::string> benchmark_command();
 std::vector<std::string> node_costs_command();
 /// Runs single nodes.
 std::vector<std::string> node_runner_command();
+/// Writes rules in the formats of other programs.
+std::vector<std::string> exchange_command();
 
 }  // namespace rulemill::cli

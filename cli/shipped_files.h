@@ -10,7 +10,7 @@ namespace rulemill::cli {
 /// Throws UsageError if there is none.
 std::filesystem::path data_folder();
 /// Returns another folder that ships with the program, such as "pages": in `share/rulemill` of a packed folder, next to
-/// `data` in the source tree.
+/// `data` in the source tree. If there is none in or next to $RULEMILL_DATA, it is looked for near the program.
 std::filesystem::path shipped_folder(const std::string& name);
 
 }  // namespace rulemill::cli

@@ -127,7 +127,9 @@ for texts in /usr/share/openmpi "$(dirname "$mpi")/../share/openmpi"; do
 done
 cp -r data/. "$folder/share/rulemill/"
 cp -r pages "$folder/share/rulemill/"
-install -D -m 644 -t "$folder/share/rulemill/python/onnxruntime_helpers" python/onnxruntime_helpers/*.py
+for helpers in onnxruntime_helpers rulemill/exchange; do
+  install -D -m 644 -t "$folder/share/rulemill/python/$helpers" python/$helpers/*.py
+done
 if [[ $minimal == no ]]; then
   cp -r slurm "$folder/"
   install -D -m 755 -t "$folder/bench" bench/gpu.sh bench/gpu_models.py bench/fingerprint_model.py

@@ -33,23 +33,20 @@ std::vector<Rule> fixed_ranks(const Rule& rule, std::uint32_t max_rank, Library&
   return result;
 }
 
-std::vector<Rule> fixed_forms(const Rule& rule, std::uint32_t max_rank, Library& library, TermBank& bank,
-                              Symbols& symbols) {
+std::vector<Rule> fixed_parameters(const Rule& rule, Library& library, TermBank& bank, Symbols& symbols) {
   const std::vector<Atom> parameters = symbolic_parameter_sizes(rule, bank);
-  std::vector<Rule> numbered{rule};
+  const std::int64_t last = parameters.size() <= 1 ? 8 : 3;
+  std::vector<Rule> result{rule};
   for (const Atom parameter : parameters) {
     std::vector<Rule> next;
-    for (const Rule& each : numbered) {
-      for (std::int64_t number = 1; number <= (parameters.size() == 1 ? 8 : 3); ++number) {
+    for (const Rule& each : result) {
+      for (std::int64_t number = 1; number <= last; ++number) {
         if (auto fixed = substitute_sizes(each, {{parameter, Poly(number)}}, library, bank, symbols))
           next.push_back(std::move(*fixed));
       }
     }
-    numbered = std::move(next);
+    result = std::move(next);
   }
-  std::vector<Rule> result;
-  for (const Rule& each : numbered)
-    std::ranges::move(fixed_ranks(each, max_rank, library, bank, symbols), std::back_inserter(result));
   return result;
 }
 

@@ -14,9 +14,8 @@ inline constexpr std::uint32_t max_exported_rank = 5;
 std::vector<Rule> fixed_ranks(const Rule& rule, std::uint32_t max_rank, Library& library, TermBank& bank,
                               Symbols& symbols);
 
-/// Returns the same with small numbers for symbolic parameters: 1 to 8 if there is one, otherwise 1 to 3 (one less
+/// Returns the rule with small numbers for symbolic parameters: 1 to 8 if there is one, otherwise 1 to 3 (one less
 /// where 0 is allowed).
-std::vector<Rule> fixed_forms(const Rule& rule, std::uint32_t max_rank, Library& library, TermBank& bank,
-                              Symbols& symbols);
+std::vector<Rule> fixed_parameters(const Rule& rule, Library& library, TermBank& bank, Symbols& symbols);
 
 }  // namespace rulemill::algebra

@@ -19,10 +19,10 @@ const std::set<std::string>& reserved_names() {
   return names;
 }
 
-std::string python_atom(Atom atom, const std::string& prefix, const Symbols& symbols) {
+std::string python_atom(Atom atom, const Symbols& symbols) {
   const auto call = [&](const char* function) {
-    return std::string(function) + "(" + python_expression(symbols.left(atom), prefix, symbols) + ", " +
-           python_expression(symbols.right(atom), prefix, symbols) + ")";
+    return std::string(function) + "(" + python_expression(symbols.left(atom), symbols) + ", " +
+           python_expression(symbols.right(atom), symbols) + ")";
   };
   switch (symbols.kind(atom)) {
     case Symbols::Kind::FloorDiv:
@@ -32,32 +32,20 @@ std::string python_atom(Atom atom, const std::string& prefix, const Symbols& sym
     case Symbols::Kind::Max:
       return call("larger");
     default:
-      return prefix + python_name(symbols.name(atom));
+      return reserved_names().contains(symbols.name(atom)) ? symbols.name(atom) + "_" : symbols.name(atom);
   }
 }
 
 }  // namespace
 
-std::string python_name(const std::string& name) { return reserved_names().contains(name) ? name + "_" : name; }
-
-std::string python_string(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
-std::string python_expression(const Poly& poly, const std::string& prefix, const Symbols& symbols) {
+std::string python_expression(const Poly& poly, const Symbols& symbols) {
   std::string text;
   for (const bool negative : {false, true}) {
     for (const Poly::Term& term : poly.terms()) {
       if ((term.coefficient < 0) != negative) continue;
       const std::int64_t magnitude = negative ? -term.coefficient : term.coefficient;
       std::string product = magnitude != 1 || term.monomial.empty() ? std::to_string(magnitude) : "";
-      for (const Atom atom : term.monomial)
-        product += (product.empty() ? "" : " * ") + python_atom(atom, prefix, symbols);
+      for (const Atom atom : term.monomial) product += (product.empty() ? "" : " * ") + python_atom(atom, symbols);
       text += negative ? (text.empty() ? "-" : " - ") : (text.empty() ? "" : " + ");
       text += product;
     }

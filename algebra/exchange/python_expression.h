@@ -1,4 +1,4 @@
-// Sizes and names as Python.
+// Sizes as Python.
 #pragma once
 
 #include <string>
@@ -7,13 +7,8 @@
 
 namespace rulemill::algebra {
 
-/// Returns the name if Python and the exported module do not use it; otherwise with an underscore.
-std::string python_name(const std::string& name);
-
-/// Returns a string literal.
-std::string python_string(const std::string& text);
-
-/// Returns the polynomial as a Python expression over sizes, each with `prefix` in front. Divisions are div(a, b).
-std::string python_expression(const Poly& poly, const std::string& prefix, const Symbols& symbols);
+/// Returns the polynomial as a Python expression, with an underscore after names that Python or the exported module
+/// uses. Divisions are div(a, b).
+std::string python_expression(const Poly& poly, const Symbols& symbols);
 
 }  // namespace rulemill::algebra

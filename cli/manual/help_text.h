@@ -25,7 +25,8 @@ inline constexpr std::array environment_variables = {
     NamedText{"RULEMILL_CACHE",
               "folder for default rules and measured costs (default: $XDG_CACHE_HOME/rulemill, or ~/.cache/rulemill)"},
     NamedText{"RULEMILL_DATA", "folder of definitions, profiles and other data, if it is not beside the program"},
-    NamedText{"RULEMILL_PYTHON", "a Python with onnxruntime, to verify and time results; empty: none"},
+    NamedText{"RULEMILL_PYTHON",
+              "a Python with onnxruntime, to verify and time results and to export rules; empty: none"},
     NamedText{"NO_COLOR", "if not empty, text on a terminal has no colours"},
 };
 

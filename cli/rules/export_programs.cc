@@ -1,16 +1,16 @@
 #include "cli/rules/export_programs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
-#include "algebra/exchange/egglog_writer.h"
-#include "algebra/exchange/onnxscript_writer.h"
-#include "algebra/exchange/pdl/pdl_writer.h"
+#include "algebra/exchange/fixed_forms.h"
+#include "algebra/exchange/rule_data.h"
+#include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "cli/exchange_process.h"
 #include "cli/rules/rule_gain.h"
-#include "cli/shipped_files.h"
-#include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 
@@ -20,7 +20,7 @@ namespace {
 using algebra::ExportedRules;
 using algebra::Rule;
 using algebra::RuleRecord;
-using algebra::RuleToExport;
+using runtime::Json;
 
 /// The greatest rank in an egglog program: images, batches of matrices.
 constexpr std::uint32_t max_egglog_rank = 4;
@@ -73,67 +73,80 @@ Directions all_directions_of(const RuleRecord& record, Database& database) {
   return result;
 }
 
-/// The rules that a rewriter without costs applies, and those that it does not.
-struct ChosenRules {
-  std::vector<RuleToExport> rules;
-  std::vector<algebra::SkippedRule> skipped;
-};
+/// Whether each node of a rule can be one ONNX node.
+bool has_onnx_nodes(const Rule& rule, const algebra::TermBank& bank) {
+  return std::ranges::all_of(algebra::nodes_of(rule, bank), [&](algebra::NodeId id) {
+    const auto& mappings = bank.library().instance(bank.node(id).instance).onnx;
+    return std::ranges::any_of(mappings, algebra::is_to_one_node);
+  });
+}
 
-ChosenRules choose_directions(const std::vector<RuleRecord>& records, bool all_directions, Database& database) {
-  ChosenRules chosen;
-  NodeCosts known;
-  for (const RuleRecord& record : records) {
-    Directions found =
-        all_directions ? all_directions_of(record, database) : cheaper_direction(record, database, known);
-    if (found.rules.empty()) chosen.skipped.push_back({record.rule.id, found.reason});
-    for (Rule& rule : found.rules) chosen.rules.push_back({std::move(rule), proof_of(record)});
+/// The forms of a rule at fixed ranks, with numbers for symbolic parameters where the format needs them.
+std::vector<Rule> forms_of(const Rule& rule, const std::string& format, Database& database) {
+  const std::uint32_t max_rank = format == "egglog" ? max_egglog_rank : algebra::max_exported_rank;
+  std::vector<Rule> result;
+  for (Rule& form : algebra::fixed_ranks(rule, max_rank, database.library, database.bank, database.symbols)) {
+    if (format == "egglog" || (format == "onnxscript" && has_onnx_nodes(form, database.bank))) {
+      result.push_back(std::move(form));
+    } else {
+      std::ranges::move(algebra::fixed_parameters(form, database.library, database.bank, database.symbols),
+                        std::back_inserter(result));
+    }
   }
-  return chosen;
+  return result;
+}
+
+/// Sends the rules of a record that a program has, each with its forms.
+void send_record(const RuleRecord& record, const ProgramOptions& options, Database& database, NodeCosts& known,
+                 ExchangeProcess& process) {
+  const bool is_egglog = options.format == "egglog";
+  if (is_egglog && !options.all && record.rule.tier == algebra::Tier::Derived) return;
+  const Directions found = is_egglog     ? Directions{{record.rule}, {}}
+                           : options.all ? all_directions_of(record, database)
+                                         : cheaper_direction(record, database, known);
+  if (found.rules.empty()) process.send({{"skipped", record.rule.id}, {"reason", found.reason}});
+  const algebra::RuleDataParts parts{.onnx = options.format == "onnxscript", .general = is_egglog};
+  for (const Rule& rule : found.rules) {
+    process.send({{"rule", rule.id},
+                  {"text", algebra::to_string(rule, database.bank, database.symbols)},
+                  {"proof", proof_of(record)}});
+    for (const Rule& form : forms_of(rule, options.format, database)) {
+      if (const auto typed = algebra::try_typing(form, database.bank, database.symbols))
+        process.send({{"form", algebra::rule_data(*typed, parts, database.bank, database.symbols)}});
+    }
+  }
+}
+
+void send_goals(const std::string& file, Database& database, ExchangeProcess& process) {
+  for (const algebra::ImportedRule& goal :
+       read_rule_file(file, {}, database.library, database.bank, database.symbols)) {
+    if (!goal.rule) throw runtime::InputError(goal.place, goal.problem);
+    const auto types = algebra::infer_types(*goal.rule, database.bank, database.symbols);
+    if (const auto* error = std::get_if<algebra::TypeError>(&types)) {
+      process.send({{"skipped", "goal " + goal.name}, {"reason", "it is ill-typed: " + error->what}});
+    } else {
+      const auto& typed = std::get<algebra::TypedRule>(types);
+      process.send({{"goal", algebra::rule_data(typed, {.general = true}, database.bank, database.symbols)}});
+    }
+  }
 }
 
 }  // namespace
 
-ExportedRules export_onnxscript(const std::vector<RuleRecord>& records, bool all_directions, const std::string& title,
-                                Database& database) {
-  ChosenRules chosen = choose_directions(records, all_directions, database);
-  const std::string prelude = runtime::read_file(data_folder() / "exports" / "onnxscript.py");
-  return algebra::write_onnxscript_rules(chosen.rules, std::move(chosen.skipped), {title, prelude}, database.library,
-                                         database.bank, database.symbols);
-}
-
-ExportedRules export_pdl(const std::vector<RuleRecord>& records, bool all_directions, const std::string& title,
-                         Database& database) {
-  ChosenRules chosen = choose_directions(records, all_directions, database);
-  const auto table = algebra::StablehloTable::load(data_folder() / "exports" / "stablehlo.toml", database.library);
-  const std::string prelude =
-      "// data/exports/pdl.py applies this file and has its native functions (docs/export.md).\n\n";
-  return algebra::write_pdl_rules(chosen.rules, std::move(chosen.skipped), table, all_directions, {title, prelude},
-                                  database.library, database.bank, database.symbols);
-}
-
-ExportedRules export_egglog(const std::vector<RuleRecord>& records, bool derived_rules, const std::string& goals_file,
-                            const std::string& title, Database& database) {
-  std::vector<RuleToExport> chosen;
-  std::vector<algebra::SkippedRule> skipped;
-  for (const RuleRecord& record : records) {
-    if (derived_rules || record.rule.tier != algebra::Tier::Derived) chosen.push_back({record.rule, proof_of(record)});
-  }
-  std::vector<algebra::TypedRule> goals;
-  if (!goals_file.empty()) {
-    for (const algebra::ImportedRule& goal :
-         read_rule_file(goals_file, {}, database.library, database.bank, database.symbols)) {
-      if (!goal.rule) throw runtime::InputError(goal.place, goal.problem);
-      auto types = algebra::infer_types(*goal.rule, database.bank, database.symbols);
-      if (const auto* error = std::get_if<algebra::TypeError>(&types)) {
-        skipped.push_back({"goal " + goal.name, "it is ill-typed: " + error->what});
-      } else {
-        goals.push_back(std::get<algebra::TypedRule>(std::move(types)));
-      }
-    }
-  }
-  const std::string prelude = runtime::read_file(data_folder() / "exports" / "egglog.egg");
-  return algebra::write_egglog_rules(chosen, std::move(skipped), goals, max_egglog_rank, {title, prelude},
-                                     database.library, database.bank, database.symbols);
+ExportedRules export_program(const std::vector<RuleRecord>& records, const ProgramOptions& options,
+                             Database& database) {
+  ExchangeProcess process({{"format", options.format}, {"title", options.title}, {"all", options.all}},
+                          database.library);
+  NodeCosts known;
+  for (const RuleRecord& record : records) send_record(record, options, database, known, process);
+  if (!options.goals.empty()) send_goals(options.goals, database, process);
+  process.send({{"end", true}});
+  const Json result = process.result();
+  ExportedRules exported{
+      result.at("text").get<std::string>(), result.at("written").get<std::vector<std::string>>(), {}};
+  for (const Json& each : result.at("skipped"))
+    exported.skipped.push_back({each.at("rule").get<std::string>(), each.at("reason").get<std::string>()});
+  return exported;
 }
 
 }  // namespace rulemill::cli

@@ -75,10 +75,9 @@ ExportedRules export_as(const ExportOptions& options, const std::string& origin,
     if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) records.push_back(record);
   }
   if (options.format == "taso") return export_taso(records, options, database);
-  const std::string title = "Rules of " + origin;
-  if (options.format == "onnxscript") return export_onnxscript(records, options.all_rules, title, database);
-  if (options.format == "pdl") return export_pdl(records, options.all_rules, title, database);
-  if (options.format == "egglog") return export_egglog(records, options.all_rules, options.goals, title, database);
+  if (options.format != "text") {
+    return export_program(records, {options.format, "Rules of " + origin, options.all_rules, options.goals}, database);
+  }
   return export_text(records, options, origin, database);
 }
 

@@ -271,12 +271,21 @@ class Table(Case):
         self.assertIn("reduce_sum: " + REGION, process.stdout)
         self.assertIn("pdl.pattern @twice", (self.folder / "a.mlir").read_text(encoding="utf-8"))
 
+    def test_without_a_python_that_answers_there_is_one_line(self):
+        database, rules = self.folder / "a.rmdb", self.folder / "a.rules"
+        rules.write_text("rule twice(x[m, n])\n  neg(neg(x)) => x\n", encoding="utf-8")
+        self.assert_works(rulemill("rules", "import", rules, "--out", database))
+        for python, message in (("", "needs Python, and none was found"), ("/bin/true", "its helper process failed: exit code 0")):
+            process = rulemill("rules", "export", database, self.folder / "a.out", "--format", "egglog", env={"RULEMILL_PYTHON": python})
+            self.assert_fails(process, 1, "format egglog: " + message)
+            self.assertFalse((self.folder / "a.out").exists())
+
     def test_mistakes_in_the_table_are_one_line(self):
         for table, part in (("[[forms]]\noperations = { transpose = 3 }\n", "expected a text in quotes"),
                             ("[[forms]]\n", "expected operations"),
                             ("[[forms]]\noperations = { transpose = \"transpose\" }\nform = 1\n", "form"),
                             ("[[forms]]\noperations = { transpose = \"transpose\" }\nwhen = { axis = \"1\" }\n", "axis"),
-                            ("[[forms]]\noperations = { transpose = \"transpose\" }\nattributes = { permutation = \"{perm + }\" }\n", "perm + "),
+                            ("[[forms]]\noperations = { transpose = \"transpose\" }\nattributes = { permutation = \"{perm + }\" }\n", "perm +"),
                             ("[[forms]]\noperations = { transpose = \"transpose\" }\nattributes = { permutation = \"{axes}\" }\n", "axes"),
                             ("[[without]]\noperators = [\"relu\"]\n", "expected a reason")):
             with self.subTest(table):

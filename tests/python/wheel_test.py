@@ -103,6 +103,7 @@ class Wheel(Case):
         file.write_text("rule r(x[m, n], y[m, n])\n  relu(add(y, x)) => relu(add(x, y))\nrule s(x[m, n], w[n, k], s[])\n"
                         "  scale(matmul(x, w), s) => matmul(x, scale(w, s))\n", encoding="utf-8")
         self.alone(rulemill, "rules", "import", file, "--out", self.folder)
+        self.assertIn("1 rules", self.alone(rulemill, "rules", "export", self.folder, self.folder / "out.egg", "--format", "egglog"))
         process = subprocess.run([rulemill, "check", self.folder, "--cvc5"], env={"PATH": "/bin"}, capture_output=True, text=True, check=False)
         self.assert_works(process)
 

@@ -49,6 +49,13 @@ class Install(unittest.TestCase):
         listed = run(self.prefix / "bin" / "rulemill", "operators", "list", cwd=self.folder, env=environment)
         self.assertIn("matmul", listed)
 
+    def test_the_installed_program_writes_for_other_programs(self):
+        (self.folder / "a.rules").write_text("rule twice(x[m, n])\n  neg(neg(x)) => x\n", encoding="utf-8")
+        environment = {key: value for key, value in os.environ.items() if key != "RULEMILL_DATA"}
+        for words in (("import", "a.rules", "--out", "a.rmdb"), ("export", "a.rmdb", "a.py", "--format", "onnxscript")):
+            run(self.prefix / "bin" / "rulemill", "rules", *words, cwd=self.folder, env=environment)
+        self.assertIn("class twice", (self.folder / "a.py").read_text(encoding="utf-8"))
+
     def test_manual_pages_and_completion_scripts_are_installed(self):
         for name in ("man/man1/rulemill.1", "man/man1/rulemill-rules-list.1", "bash-completion/completions/rulemill",
                      "zsh/site-functions/_rulemill", "fish/vendor_completions.d/rulemill.fish"):

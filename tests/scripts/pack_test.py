@@ -78,7 +78,8 @@ class Pack(Case):
                     self.assertEqual((self.root / "data" / str(ranks) / name).read_bytes(), (expected / name).read_bytes(), name)
         gallery = self.inside("/opt/rulemill/bin/rulemill rules gallery /data/1 --out /data/page.html")
         self.assert_works(gallery)
-        self.assertTrue(list((self.root / "opt/rulemill/share/rulemill/imports").iterdir()))
+        for folder in ("imports", "python/rulemill/exchange"):
+            self.assertTrue(list((self.root / "opt/rulemill/share/rulemill" / folder).iterdir()))
 
 
 if __name__ == "__main__":

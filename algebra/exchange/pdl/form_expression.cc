@@ -178,7 +178,7 @@ class ExpressionReader {
 };
 
 std::string item_text(const Poly& item, const Symbols& symbols) {
-  return item.constant() ? std::to_string(*item.constant()) : "{" + python_expression(item, "", symbols) + "}";
+  return item.constant() ? std::to_string(*item.constant()) : "{" + python_expression(item, symbols) + "}";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Rules from MLIR patterns in the PDL dialect on StableHLO, by the table that pdl_writer.h writes them with.
+// Rules from MLIR patterns in the PDL dialect on StableHLO, by the table that exported patterns are written with.
 #pragma once
 
 #include <filesystem>

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <set>
-#include <variant>
 
-#include "algebra/exchange/exported_rules.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 #include "runtime/text/unknown_name.h"
@@ -20,8 +18,7 @@ class FormsReader {
  public:
   FormsReader(std::string origin, const Library& library) : origin_(std::move(origin)), library_(library) {}
 
-  void read(std::string_view text, std::vector<StablehloForm>& forms,
-            std::map<std::string, std::string>& reasons) const {
+  void read(std::string_view text, std::vector<StablehloForm>& forms) const {
     toml::table root;
     try {
       root = toml::parse(text, origin_);
@@ -33,7 +30,6 @@ class FormsReader {
     for_each_table(root, "without", [&](const toml::table& entry) {
       expect_keys(entry, {"operators", "reason"});
       if (!entry.contains("reason")) fail(entry, "expected a reason");
-      for (const std::string& name : words(entry, "operators")) reasons[name] = text_of(*entry.get("reason"));
     });
   }
 
@@ -132,14 +128,6 @@ class FormsReader {
   const Library& library_;
 };
 
-/// "whole" is a spread that broadcasts nothing.
-bool has_value(const ParameterValue& value, const std::string& expected) {
-  const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
-  if (list != nullptr && expected == "whole")
-    return std::ranges::all_of(*list, [](std::int64_t each) { return each == spread_whole; });
-  return to_string(value) == expected;
-}
-
 }  // namespace
 
 bool is_commutative_stablehlo(const std::string& operation) {
@@ -149,26 +137,8 @@ bool is_commutative_stablehlo(const std::string& operation) {
 
 StablehloTable StablehloTable::load(const std::filesystem::path& path, const Library& library) {
   StablehloTable table;
-  FormsReader(path.string(), library).read(runtime::read_file(path), table.forms_, table.reasons_);
+  FormsReader(path.string(), library).read(runtime::read_file(path), table.forms_);
   return table;
-}
-
-const StablehloForm& StablehloTable::form_of(const OperatorInstance& instance, std::uint32_t output) const {
-  bool is_known = false;
-  for (const StablehloForm& form : forms_) {
-    if (form.operator_name != instance.operator_name) continue;
-    if (!form.output.empty() && form.output != instance.outputs.at(output).name) continue;
-    is_known = true;
-    const auto fits = [&](const auto& each) {
-      const auto found = instance.parameters.find(each.first);
-      return found != instance.parameters.end() && has_value(found->second, each.second);
-    };
-    if (std::ranges::all_of(form.when, fits)) return form;
-  }
-  const auto reason = reasons_.find(instance.operator_name);
-  if (reason != reasons_.end()) throw NotExpressible{instance.operator_name + ": " + reason->second};
-  throw NotExpressible{instance.operator_name + (is_known ? " has no StableHLO form with these parameters"
-                                                          : " has no StableHLO form of one operation")};
 }
 
 std::vector<const StablehloForm*> StablehloTable::forms_of_operation(const std::string& operation) const {
@@ -177,13 +147,6 @@ std::vector<const StablehloForm*> StablehloTable::forms_of_operation(const std::
     if (form.operation == operation) result.push_back(&form);
   }
   return result;
-}
-
-std::vector<std::string> StablehloTable::operators() const {
-  std::set<std::string> names;
-  for (const StablehloForm& form : forms_) names.insert(form.operator_name);
-  for (const auto& [name, reason] : reasons_) names.insert(name);
-  return {names.begin(), names.end()};
 }
 
 }  // namespace rulemill::algebra

@@ -34,16 +34,11 @@ class StablehloTable {
   /// lacks. Operators that the definitions lack are allowed: the table includes those of XLA.
   static StablehloTable load(const std::filesystem::path& path, const Library& library);
 
-  /// The first form that fits the parameters. Throws NotExpressible if there is none.
-  const StablehloForm& form_of(const OperatorInstance& instance, std::uint32_t output) const;
   /// The forms of a StableHLO operation, in the order of the table.
   std::vector<const StablehloForm*> forms_of_operation(const std::string& operation) const;
-  /// The operators of all entries.
-  std::vector<std::string> operators() const;
 
  private:
   std::vector<StablehloForm> forms_;
-  std::map<std::string, std::string> reasons_;  // for operators that have no form
 };
 
 }  // namespace rulemill::algebra

@@ -1,0 +1,34 @@
+// Operators and rules as data, for programs in other languages (python/rulemill/exchange). Sizes are texts of
+// polynomials (Symbols::to_string).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algebra/terms/typing.h"
+#include "runtime/text/json.h"
+
+namespace rulemill::algebra {
+
+/// {"inputs": ["x"], "outputs": ["y"], "sizes": ["at", "shape..."], "has_explicit_rank", "parameters": [{"name",
+/// "kind", "default", "values": those of a finite domain that does not depend on ranks}]}.
+runtime::Json signature_data(const std::string& operator_name, const Library& library);
+
+/// Whether a mapping is to one node that has all sizes.
+bool is_to_one_node(const OnnxMapping& mapping);
+
+/// The parts of a rule's data that only some programs need.
+struct RuleDataParts {
+  bool onnx = false;     // the ONNX mappings of nodes
+  bool general = false;  // operators over any sizes
+};
+
+/// {"name", "variables": [names], "terms": [{"kind", "shape"}], "nodes": […], "source": {"nodes": [numbers, arguments
+/// before users], "outputs": [terms]}, "target", "conditions": [[left, sign, right]], "facts"}. A term is a number:
+/// that of a variable, or of a node's output. A node is {"operator", "commutative", "parameters": [{"name", "kind",
+/// "value"}], "sizes": [those of the call], "slots": {name: size}, "inputs": [{"name", "kind", "shape"}], "outputs",
+/// "conditions": [[left, sign, right, whether it is shown]], "onnx": [its mappings to one node], the terms "arguments"
+/// and "terms" (its outputs), "general": the same over the sizes s0, s1, … of any such node}.
+runtime::Json rule_data(const TypedRule& typed, RuleDataParts parts, TermBank& bank, Symbols& symbols);
+
+}  // namespace rulemill::algebra
