@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "algebra/exchange/readings.h"
 #include "algebra/exchange/rule_data.h"
 #include "cli/model_processes.h"
 #include "cli/shipped_files.h"
@@ -26,8 +27,11 @@ std::vector<std::string> require_command(const std::string& format) {
 
 }  // namespace
 
-ExchangeProcess::ExchangeProcess(Json request, const algebra::Library& library)
-    : format_(request.at("format").get<std::string>()), process_(require_command(format_), memory_limit) {
+ExchangeProcess::ExchangeProcess(Json request, algebra::Library& library)
+    : format_(request.at("format").get<std::string>()),
+      library_(library),
+      bank_(library),
+      process_(require_command(format_), memory_limit) {
   request["data"] = data_folder().string();
   for (const std::string& name : library.operator_names())
     request["operators"][name] = algebra::signature_data(name, library);
@@ -40,19 +44,53 @@ void ExchangeProcess::send(const Json& message) {
 }
 
 Json ExchangeProcess::result() {
-  while (!process_.is_ready(poll_interval)) runtime::throw_if_interrupted("format " + format_);
-  const auto frame = process_.receive(frame_timeout);
-  if (!frame) fail(process_.end_reason());
-  Json message = runtime::parse_json(runtime::text_of(*frame));
-  if (message.contains("error"))
-    throw runtime::InputError(message["error"].at("place").get<std::string>(),
-                              message["error"].at("message").get<std::string>());
-  if (message.contains("failure")) fail(message["failure"].get<std::string>());
-  return message;
+  for (;;) {
+    while (!process_.is_ready(poll_interval)) runtime::throw_if_interrupted("format " + format_);
+    const auto frame = process_.receive(frame_timeout);
+    if (!frame) fail(process_.end_reason());
+    Json message = runtime::parse_json(runtime::text_of(*frame));
+    if (message.contains("error"))
+      throw runtime::InputError(message["error"].at("place").get<std::string>(),
+                                message["error"].at("message").get<std::string>());
+    if (message.contains("failure")) fail(message["failure"].get<std::string>());
+    if (!message.contains("question")) return message;
+    send(answer(message["question"]));
+  }
+}
+
+Json ExchangeProcess::answer(const Json& question) {
+  std::vector<algebra::Shape> shapes;
+  for (const Json& shape : question.at("shapes")) {
+    shapes.emplace_back();
+    for (const Json& size : shape) shapes.back().emplace_back(symbols_.size(size.get<std::string>()));
+  }
+  return algebra::describe_call(question.at("call").get<std::string>(), shapes,
+                                question.at("explicit_rank").get<std::uint32_t>(), library_, bank_, symbols_);
 }
 
 void ExchangeProcess::fail(const std::string& reason) const {
   throw runtime::Error("format " + format_, "its helper process failed: " + reason);
+}
+
+std::vector<algebra::ImportedRule> read_exchange_text(const std::string& format, const std::string& text,
+                                                      const std::string& origin, algebra::Library& library,
+                                                      algebra::TermBank& bank, algebra::Symbols& symbols) {
+  ExchangeProcess process({{"format", format}, {"text", text}, {"origin", origin}}, library);
+  const Json result = process.result();
+  std::vector<algebra::ImportedRule> rules;
+  for (const Json& each : result.at("statements")) {
+    const std::string name = each.at("name").get<std::string>(), place = each.at("place").get<std::string>();
+    if (!each.contains("readings")) {
+      rules.push_back({name, place, std::nullopt, each.at("problem").get<std::string>()});
+      continue;
+    }
+    const algebra::Statement statement{place, each["readings"].get<std::vector<std::string>>(),
+                                       each.at("states_shapes").get<bool>(),
+                                       each.at("inferred_sizes").get<std::vector<std::string>>()};
+    const auto read = [&] { return algebra::rules_of(statement, library, bank, symbols); };
+    algebra::append_readings(name, place, read, rules);
+  }
+  return rules;
 }
 
 }  // namespace rulemill::cli

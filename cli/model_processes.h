@@ -19,7 +19,7 @@ std::vector<std::string> benchmark_command();
 std::vector<std::string> node_costs_command();
 /// Runs single nodes.
 std::vector<std::string> node_runner_command();
-/// Writes rules in the formats of other programs.
+/// Reads and writes rules in the formats of other programs.
 std::vector<std::string> exchange_command();
 
 }  // namespace rulemill::cli

@@ -1,8 +1,144 @@
 #include "algebra/exchange/readings.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
+#include "algebra/exchange/fixed_forms.h"
+#include "algebra/exchange/infer_split_positions.h"
+#include "algebra/terms/dimension_packs.h"
+#include "algebra/terms/rule_renaming.h"
+#include "algebra/terms/size_condition.h"
+#include "algebra/terms/typing.h"
+
 namespace rulemill::algebra {
+namespace {
+
+constexpr std::size_t max_readings = 8;
+constexpr std::uint32_t max_read_rank = 4;
+
+using Ranks = std::map<std::string, std::uint32_t>;  // by variable
+
+struct Reading {
+  Ranks ranks;
+  Rule rule;
+  std::optional<Rule> typed = {};
+  bool is_narrowed = false;  // by its types, which the text does not state
+  bool is_general = false;   // `rule` is a general form
+  bool covered = false;      // by the general form of another reading
+};
+
+class Readings {
+ public:
+  Readings(const Statement& statement, Library& library, TermBank& bank, Symbols& symbols)
+      : library_(library),
+        bank_(bank),
+        symbols_(symbols),
+        states_shapes_(statement.states_shapes),
+        inferred_sizes_(statement.inferred_sizes.begin(), statement.inferred_sizes.end()) {
+    for (const std::string& text : statement.readings) readings_.push_back(read(text, statement.place));
+  }
+
+  std::vector<Rule> rules() {
+    const bool any_typed = std::ranges::any_of(readings_, [](const Reading& each) { return each.typed.has_value(); });
+    if (!any_typed) return {readings_[0].rule};  // the prover states the type error
+    std::erase_if(readings_, [](const Reading& each) { return !each.typed; });
+    for (Reading& reading : readings_) {
+      if (!states_shapes_ && !reading.covered && !reading.is_narrowed) generalize(reading);
+    }
+    std::vector<Rule> result;
+    for (Reading& reading : readings_) {
+      if (!reading.covered && result.size() < max_readings) result.push_back(std::move(reading.rule));
+    }
+    return result;
+  }
+
+ private:
+  Reading read(const std::string& text, const std::string& place) {
+    Rule rule = parse_rule(text, place, library_, bank_, symbols_);
+    if (!states_shapes_) rule = infer_split_positions(rule, bank_, symbols_);
+    Reading reading{ranks_of(rule), std::move(rule)};
+    if (auto typed = try_typing(reading.rule, bank_, symbols_)) {
+      reading.typed = std::move(typed->rule);
+      reading.is_narrowed = !typed->narrowing.conditions.empty();
+      if (reading.is_narrowed && determines_inferred_sizes(typed->narrowing.conditions)) reading.rule = *reading.typed;
+    }
+    return reading;
+  }
+
+  /// Whether each condition is the value of an inferred size, so that it narrows nothing that the statement has.
+  bool determines_inferred_sizes(const std::vector<SizeCondition>& conditions) const {
+    std::set<std::string> determined;
+    return std::ranges::all_of(conditions, [&](const SizeCondition& each) {
+      const auto is_inferred = [&](const Poly& side) {
+        const auto atom = side.atom();
+        return atom && symbols_.kind(*atom) == Symbols::Kind::Size && inferred_sizes_.contains(symbols_.name(*atom)) &&
+               determined.insert(symbols_.name(*atom)).second;
+      };
+      return each.relation == Relation::Eq && (is_inferred(each.left) || is_inferred(each.right));
+    });
+  }
+
+  Ranks ranks_of(const Rule& rule) const {
+    Ranks ranks;
+    for (const TermId variable : rule.variables) ranks[bank_.term(variable).name] = bank_.rank(variable);
+    return ranks;
+  }
+
+  /// Replaces the reading by a general form of which all specializations are readings, and marks those as covered.
+  void generalize(Reading& reading) {
+    const Rule& typed = *reading.typed;
+    const Rule candidates[] = {with_outer_dimension(typed, true, library_, bank_, symbols_).value_or(typed),
+                               with_outer_dimension(typed, false, library_, bank_, symbols_).value_or(typed), typed};
+    for (const Rule& candidate : candidates) {
+      Rule general = with_packs_in_readings(generalize_rank(candidate, library_, bank_, symbols_));
+      const std::vector<Reading*> specializations = specializations_in_readings(general);
+      if (specializations.empty()) continue;
+      for (Reading* each : specializations) each->covered = !each->is_general;
+      reading.covered = false;
+      reading.is_general = true;
+      reading.rule = std::move(general);
+      return;
+    }
+  }
+
+  /// Keeps the packs that can have any number of dimensions in the readings, too.
+  Rule with_packs_in_readings(Rule general) {
+    const Rule all = general;
+    std::erase_if(general.packs, [&](Atom pack) {
+      Rule single = all;
+      single.packs = {pack};
+      return specializations_in_readings(single).empty();
+    });
+    return general;
+  }
+
+  /// Returns the readings that are the specializations of a general form; none if it has others, too.
+  std::vector<Reading*> specializations_in_readings(const Rule& general) {
+    if (general.packs.empty()) return {};
+    std::vector<Reading*> found;
+    for (const Rule& fixed : fixed_ranks(general, max_read_rank, library_, bank_, symbols_)) {
+      const Ranks ranks = ranks_of(fixed);
+      const auto same = std::ranges::find_if(readings_, [&](const Reading& each) {
+        return each.ranks == ranks && is_renaming_of(*each.typed, fixed, bank_, symbols_);
+      });
+      if (same == readings_.end()) return {};
+      found.push_back(&*same);
+    }
+    return found;
+  }
+
+  Library& library_;
+  TermBank& bank_;
+  Symbols& symbols_;
+  const bool states_shapes_;
+  const std::set<std::string> inferred_sizes_;
+  std::vector<Reading> readings_;
+};
+
+}  // namespace
 
 std::string without_place(const runtime::Error& error) {
   const std::string_view message = error.what();
@@ -19,6 +155,14 @@ void append_readings(const std::string& name, const std::string& place, const st
     }
   } catch (const runtime::InputError& error) {
     rules.push_back({name, error.where(), std::nullopt, without_place(error)});
+  }
+}
+
+std::vector<Rule> rules_of(const Statement& statement, Library& library, TermBank& bank, Symbols& symbols) {
+  try {
+    return Readings(statement, library, bank, symbols).rules();
+  } catch (const runtime::InputError& error) {
+    throw runtime::InputError(statement.place, without_place(error));
   }
 }
 

@@ -1,4 +1,5 @@
-// Rules as which statements of other systems are read.
+// The rules that a statement of another system can mean. Its variables have no ranks there, so each assignment of ranks
+// that fits is a reading; readings that are specializations of one general form are replaced by it.
 #pragma once
 
 #include <functional>
@@ -17,5 +18,18 @@ std::string without_place(const runtime::Error& error);
 /// InputError, appends one without a rule, with the error as its problem.
 void append_readings(const std::string& name, const std::string& place, const std::function<std::vector<Rule>()>& read,
                      std::vector<ImportedRule>& rules);
+
+/// A statement: its readings in the text form of rules, lowest ranks first. If it states shapes, they are not replaced
+/// by general forms, and split positions are not inferred; but sizes of variables without a stated shape are.
+struct Statement {
+  std::string place;
+  std::vector<std::string> readings;
+  bool states_shapes = false;
+  std::vector<std::string> inferred_sizes = {};
+};
+
+/// Returns at most 8 rules. If no reading is well-typed, the first one, so that the prover states the type error.
+/// Throws InputError with the statement's place for a reading that cannot be parsed.
+std::vector<Rule> rules_of(const Statement& statement, Library& library, TermBank& bank, Symbols& symbols);
 
 }  // namespace rulemill::algebra

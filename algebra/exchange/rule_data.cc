@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include "algebra/exchange/readings.h"
+#include "algebra/library/unknown_operator.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -216,6 +220,32 @@ Json rule_data(const TypedRule& typed, RuleDataParts parts, TermBank& bank, Symb
   }
   json["conditions"] = conditions_data(rule.condition, symbols);
   json["facts"] = conditions_data(typed.facts, symbols);
+  return json;
+}
+
+Json describe_call(const std::string& call, const std::vector<Shape>& shapes, std::uint32_t explicit_rank,
+                   Library& library, TermBank& bank, Symbols& symbols) {
+  const std::string name = call.substr(0, call.find('('));
+  if (!library.has_operator(name))
+    return {{"problem", unknown_operator(name, library.operator_names())}, {"fits", false}};
+  std::map<std::string, Shape> variables;
+  std::vector<std::uint32_t> ranks;
+  for (const Shape& shape : shapes) {
+    variables["x" + std::to_string(variables.size())] = shape;
+    ranks.push_back(static_cast<std::uint32_t>(shape.size()));
+  }
+  if (library.has_explicit_rank(name)) ranks.push_back(explicit_rank);
+  std::optional<Rule> rule;
+  try {
+    rule = parse_terms(call, "", variables, library, bank, symbols);
+  } catch (const runtime::InputError& error) {
+    return {{"problem", without_place(error)}, {"fits", library.accepts_ranks(name, ranks)}};
+  }
+  const Node& node = bank.node_of(rule->source[0]);
+  const OperatorInstance& instance = library.instance(node.instance);
+  Json json = {{"outputs", Json::array()}};
+  for (const TensorDefinition& output : instance.outputs)
+    json["outputs"].push_back({{"name", output.name}, {"rank", output.dims.size()}});
   return json;
 }
 

@@ -31,4 +31,10 @@ struct RuleDataParts {
 /// and "terms" (its outputs), "general": the same over the sizes s0, s1, … of any such node}.
 runtime::Json rule_data(const TypedRule& typed, RuleDataParts parts, TermBank& bank, Symbols& symbols);
 
+/// Applies an operator's type rule to inputs x0, x1, … of these shapes. `call` is a term such as "split(x0; axis=1)";
+/// `explicit_rank` is the length of its list of sizes, if it has one. Returns {"outputs": [{"name", "rank"}]}, or
+/// {"problem", "fits": whether the operator takes these ranks}.
+runtime::Json describe_call(const std::string& call, const std::vector<Shape>& shapes, std::uint32_t explicit_rank,
+                            Library& library, TermBank& bank, Symbols& symbols);
+
 }  // namespace rulemill::algebra

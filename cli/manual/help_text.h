@@ -26,7 +26,7 @@ inline constexpr std::array environment_variables = {
               "folder for default rules and measured costs (default: $XDG_CACHE_HOME/rulemill, or ~/.cache/rulemill)"},
     NamedText{"RULEMILL_DATA", "folder of definitions, profiles and other data, if it is not beside the program"},
     NamedText{"RULEMILL_PYTHON",
-              "a Python with onnxruntime, to verify and time results and to export rules; empty: none"},
+              "a Python with onnxruntime, to verify and time results and to exchange rules; empty: none"},
     NamedText{"NO_COLOR", "if not empty, text on a terminal has no colours"},
 };
 

@@ -2,9 +2,9 @@
 
 #include <sstream>
 
-#include "algebra/exchange/egg/egg_reader.h"
 #include "algebra/exchange/pdl/pdl_reader.h"
 #include "algebra/terms/rule_text.h"
+#include "cli/exchange_process.h"
 #include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
@@ -90,7 +90,7 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
     return rules;
   }
   const std::string bytes = runtime::read_file(path);
-  const bool is_egg = algebra::is_egg_file(path), is_pdl = algebra::is_pdl_file(path);
+  const bool is_egg = path.extension() == ".egg", is_pdl = algebra::is_pdl_file(path);
   if (is_pdl) {
     const auto forms = algebra::StablehloTable::load(data_folder() / "exports" / "stablehlo.toml", library);
     rules = algebra::parse_pdl_rules(bytes, path.string(), forms, library, bank, symbols);
@@ -100,7 +100,7 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
   if (!is_egg && algebra::is_binary(bytes)) {
     return algebra::parse_taso_rules(bytes, path.string(), load_taso_table(table, library), library, bank, symbols);
   }
-  rules = is_egg ? algebra::parse_egg_rules(bytes, path.string(), library, bank, symbols)
+  rules = is_egg ? read_exchange_text("egg", bytes, path.string(), library, bank, symbols)
                  : algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols);
   if (rules.empty())
     throw runtime::InputError(path.string(), is_egg ? "has no rules; expected (rewrite …) or NAME: SOURCE => TARGET"

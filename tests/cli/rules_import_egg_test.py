@@ -2,6 +2,7 @@
 """Rules in the forms of egg and egglog (`rules import FILE.egg`): patterns, types, conditions, what is unreadable, and programs that
 `rules export --format egglog` wrote."""
 
+import random
 import re
 import unittest
 
@@ -25,8 +26,8 @@ FORMS = {
     "(rewrite (matmul ?x ?y) (matmul ?x ?y) :when ((shape2 ?x m k) (= k (* 2 m))))": "x[m, 2*m], y[2*m, d2] matmul(x, y) => matmul(x, y)",
     "(rule ((= a (matmul x y)) (= b (matmul x z))) "
     "((let s (split (matmul x (concat y z 1)) 1)) (union a (first s)) (union b (second s))) :name \"merge\")":
-        "x[m, k], y[k, at], z[k, n] matmul(x, y), matmul(x, z) => split(matmul(x, concat(y, z; axis=1)); axis=1, at=at).first, "
-        "split(matmul(x, concat(y, z; axis=1)); axis=1, at=at).second",
+        "x[m, k], y[k, n], z[k, n2] matmul(x, y), matmul(x, z) => split(matmul(x, concat(y, z; axis=1)); axis=1, at=n).first, "
+        "split(matmul(x, concat(y, z; axis=1)); axis=1, at=n).second",
     "(rewrite (relu-2 ?x) (relu-2 (relu-2 ?x)))": "x[d, d2] relu(x) => relu(relu(x))",
     "(rewrite (avg_pool-4-pad.valid ?x 3 2) (avg_pool ?x 3 2 valid))":
         "x[n, c, h, w] avg_pool(x; kernel=3, pad=valid, stride=2) => avg_pool(x; kernel=3, pad=valid, stride=2)",
@@ -62,6 +63,8 @@ UNREADABLE = {
     "(" * 1200: ("1:1001", "nested too deeply: more than 1000 parentheses"),
     "(rewrite (relu \x01) ?x)": ("1:16", "expected an expression, found '?'"),
 }
+DAMAGE = ("(rewrite ", "(birewrite ", "(rule (", " :when (", " :name ", 'rw!("r"; ', "=>", "<=>", "(union ", "(let ", "(= ", "(shape2 ", "(matmul ",
+          "(conv2d ", "(split ", "(first ", "(ones)", "(/ n 0)", "1_0", "(1 0)", "relu-2", "?x", '"', ";", ")", "(", "\x00", "ü", "-", "")
 GOOD = "\n(rewrite (relu (relu ?x)) (relu ?x))\n"
 
 
@@ -88,7 +91,8 @@ class Egg(Case):
 
     def test_a_rule_that_fits_in_several_ways_is_read_in_each(self):
         rules = self.import_text("sums: (add (concat ?a ?b 0) ?c) => (add ?c (concat ?a ?b 0))\nswapped: (matmul ?a ?b) => (matmul ?b ?a)", 1)
-        self.assertEqual([(rule["name"], rule["verdict"]) for rule in rules], [("sums", "proved"), ("swapped", "refuted")])
+        self.assertEqual([(rule["name"], rule["verdict"]) for rule in rules],
+                         [("sums", "proved"), *((f"swapped_{number}", "refuted") for number in (1, 2, 3))])
         definitions = self.folder / "definitions"
         definitions.mkdir()
         (definitions / "two.op").write_text("operator take(a[m], b[n])\n  y[i < m] = a[i]\n"
@@ -105,6 +109,27 @@ class Egg(Case):
                 process = rulemill("rules", "import", path, "--out", self.folder / "out.rmdb")
                 self.assert_fails(process, 3, f"{path}:{position}: rule ", " is unreadable: ", message)
                 self.assertRegex(process.stdout, r"line_\d+ +proved")
+
+    def test_damaged_rules_are_read_or_unreadable(self):
+        """`rules diff` counts unreadable and ill-typed rules; a failure of the reader would be an error."""
+        numbers = random.Random(1)
+        lines = [text.replace("\n", " ") for text in [*FORMS, *UNREADABLE] if len(text) < 200]
+        lines += (TESTS / "tensat.egg").read_text(encoding="utf-8").split("\n")[3:-1]
+        damaged = []
+        for line in numbers.choices(lines, k=400):
+            for _ in range(numbers.randint(1, 3)):
+                at = numbers.randrange(len(line) + 1)
+                line = line[:at] + numbers.choice(DAMAGE) + line[at + numbers.randint(0, 6):]
+            damaged.append(line)
+        path = self.write("\n".join(damaged) + GOOD)
+        report = self.json("rules", "diff", path, path)
+        self.assertGreater(report["ill_typed"][0], 200)
+        self.assertTrue(report["both"])
+
+    def test_without_a_python_that_answers_there_is_one_line(self):
+        for python, message in (("", "needs Python, and none was found"), ("/bin/true", "its helper process failed: exit code 0")):
+            process = rulemill("rules", "import", self.write(GOOD), "--out", self.folder / "out.rmdb", env={"RULEMILL_PYTHON": python})
+            self.assert_fails(process, 1, "format egg: " + message)
 
     def test_commands_without_rules_are_skipped(self):
         text = "(datatype Tensor (relu Tensor))\n(relation shape2 (Tensor i64 i64))\n(let $x (variable \"x\"))\n(shape2 $x 8 16)\n" \

@@ -1,5 +1,4 @@
 // Texts that users write: definitions, profiles, rules, polynomials of sizes.
-#include "algebra/exchange/egg/egg_reader.h"
 #include "algebra/exchange/pdl/pdl_reader.h"
 #include "algebra/language/poly_parser.h"
 #include "algebra/terms/rule_text.h"
@@ -47,12 +46,6 @@ void read_imported_rules(ByteView bytes) {
   algebra::parse_imported_rules(text_of(bytes), "fuzzed.rules", shipped(), bank, symbols);
 }
 
-void read_egg_rules(ByteView bytes) {
-  algebra::TermBank bank(shipped());
-  algebra::Symbols symbols;
-  algebra::parse_egg_rules(text_of(bytes), "fuzzed.egg", shipped(), bank, symbols);
-}
-
 void read_pdl_rules(ByteView bytes) {
   static const auto table = algebra::StablehloTable::load("data/exports/stablehlo.toml", shipped());
   algebra::TermBank bank(shipped());
@@ -77,10 +70,6 @@ const std::vector<std::string> rule_words = {
     "rule", "property", "let",     "when",   "=>",      "=",       "x:4",       "x[n, 2*m]", "; axis=0",
     "at=?", ".first",   "concat(", "split(", "conv2d(", "matmul(", "div(n, m)", "mod(n, 2)", "min(n, m)",
     "!=",   "<=",       ")",       "(",      ",",       "n*n*n",   "d=[?, ?]"};
-const std::vector<std::string> egg_words = {
-    "(rewrite ", "(birewrite ", "(rule (",  ":when (",  ":name ",   "rw!(\"r\"; ", "=>",      "<=>",    "(union ",
-    "(let ",     "(= ",         "(shape2 ", "(matmul ", "(conv2d ", "(split ",     "(first ", "(ones)", "(/ n 0)",
-    "1_0",       "(1 0)",       "relu-2",   "?x",       "\"",       ";",           ")"};
 const std::vector<std::string> pdl_words = {"pdl.pattern @p : benefit(1) {",
                                             "pdl.rewrite ",
                                             "pdl.replace ",
@@ -122,7 +111,6 @@ void add_language_parsers(std::vector<Parser>& parsers) {
   parsers.push_back({"rules", "fuzzed.rules", read_rules, "", nullptr, rule_words, {"data/properties"}});
   parsers.push_back(
       {"imported_rules", "fuzzed.rules", read_imported_rules, "", nullptr, rule_words, {"tests/corpus/rules"}});
-  parsers.push_back({"egg_rules", "fuzzed.egg", read_egg_rules, "", nullptr, egg_words, {"tests/cli/tensat.egg"}});
   parsers.push_back({"pdl_rules", "fuzzed.pdl", read_pdl_rules, "", nullptr, pdl_words, {}});
   parsers.push_back(
       {"sizes", "fuzzed", read_sizes, "", nullptr, {"div(", "mod(", "min(", "max(", "n", "*", "+", "-", ")"}, {}});

@@ -1,6 +1,6 @@
 """An egglog program: a constructor per operator and ranks, rules that compute shapes, and rules that unite the outputs
-of both sides where the shapes and the condition fit. It ends with a block per goal, headed `; goal NAME`: its variables,
-and its sides as `$NAME.source.K` and `$NAME.target.K`."""
+of both sides where the shapes and the condition fit. It ends with a block per goal, headed `; goal NAME`: its
+variables, and its sides as `$NAME.source.K` and `$NAME.target.K`."""
 
 from __future__ import annotations
 

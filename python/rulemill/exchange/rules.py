@@ -1,4 +1,4 @@
-"""Typed rules as the program sends them, and the file that a writer makes of them."""
+"""Typed rules as the program sends them, the file that a writer makes of them, and names of the text form."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .sizes import evaluate, parse_size
 #: "terms", its outputs.
 Data = Dict[str, Any]
 _MAX_COLUMNS = 110
+_WORDS = ("rule", "property", "let", "when", "core", "derived", "of", "positive")
 _COMPARE = {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le}
 
 
@@ -117,3 +118,31 @@ class Report:
 def identifier(name: str) -> str:
     """The name with underscores for what a language does not allow in names."""
     return re.sub("[^A-Za-z0-9]", "_", name)
+
+
+def rule_name(written: str) -> str:
+    """An identifier that begins with a letter and is no word of the text form of rules."""
+    name = identifier(written)
+    return name if name[:1].isalpha() and name not in _WORDS else "x" + name
+
+
+class Names:
+    """Identifiers of the text form for the names in a file, such as ?x. Different names get different ones."""
+
+    def __init__(self) -> None:
+        self.used: Set[str] = set()
+        self._known: Dict[str, str] = {}
+
+    def of(self, written: str) -> str:
+        if written not in self._known:
+            name = rule_name(written[1:] if written.startswith("?") else written)
+            while name in self.used:
+                name += "_"
+            self.used.add(name)
+            self._known[written] = name
+        return self._known[written]
+
+
+def call_text(operator_name: str, arguments: Iterable[str], parameters: str) -> str:
+    """A term in the text form."""
+    return f"{operator_name}({', '.join(arguments)}{'; ' if parameters else ''}{parameters})"
