@@ -48,8 +48,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> SizeSampler::linear_in(cons
   const auto at = [&](std::int64_t value) {
     return symbols_.evaluate(poly, [&](Atom atom) { return atom == size ? value : values.at(atom); });
   };
-  const std::int64_t b = at(0), a = at(1) - b;
-  return at(2) - at(1) != a || at(3) - at(2) != a ? std::nullopt : std::optional(std::pair(a, b));
+  const std::int64_t first = at(1), a = at(2) - first;  // not at 0, by which sizes may be divided
+  return at(3) - at(2) != a || at(4) - at(3) != a ? std::nullopt : std::optional(std::pair(a, first - a));
 }
 
 /// Solves the equation a·size + b = 0 at the values drawn so far: size = −b / a. False if that is not a valid size. A

@@ -356,7 +356,7 @@ TEST_CASE("a derivation is checked of the rule as it is stated, not of that with
 TEST_CASE("rules are evaluated at sizes that satisfy their condition, however large") {
   ProverFixture fixture;
   for (const std::string condition :
-       {"4000 <= n", "m + 3000 <= n", "4000 <= m*n, m <= n - 100", "100*m <= n, 50 <= m"}) {
+       {"4000 <= n", "m + 3000 <= n", "4000 <= m*n, m <= n - 100", "100*m <= n, 50 <= m", "m = div(m - 1, n) + 1"}) {
     INFO(condition);
     const algebra::Rule rule = algebra::parse_rule("rule statement(x[m, n]) add(x, x) => x when " + condition, "test",
                                                    fixture.library, fixture.bank, fixture.symbols);
