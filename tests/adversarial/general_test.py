@@ -65,7 +65,7 @@ def main():
         return 1
     mutants = GeneralFormTest(operators, functions)
     if arguments.mutants > 0:
-        rules = read_rules(differential.ROOT / file for file in SHIPPED)
+        rules = read_rules([differential.ROOT / file for file in SHIPPED], operators)
         for seed in range(arguments.seed, arguments.seed + arguments.mutants):
             text = mutant(rules, operators, seed)
             if text is not None:

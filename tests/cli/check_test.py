@@ -16,7 +16,7 @@ RULES = """
 rule twice(x:2) relu(relu(x)) => relu(x)
 rule associates(x:2, y:2, z:2) matmul(matmul(x, y), z) => matmul(x, matmul(y, z))
 rule of_four(a:2, b:2, c:2, d:2) matmul(matmul(matmul(a, b), c), d) => matmul(a, matmul(b, matmul(c, d)))
-rule merge(x:4, y:4, v:4, w:4)
+rule merge(x[n, c, h, w], y[n, c, h, w], v[f, c, r, s], w[f, c, r, s])
   concat(conv2d(x, v), conv2d(y, w); axis=1) => conv2d(concat(x, y; axis=1), concat(v, w; axis=0))
 """
 
