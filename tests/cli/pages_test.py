@@ -65,7 +65,7 @@ class Gallery(PageCase):
         cls.page = cls.shared / "gallery.html"
         own, found, rules = cls.shared / "own.rules", cls.shared / "found.rmdb", cls.shared / "rules.rmdb"
         own.write_text(RULES, encoding="utf-8")
-        steps = [["rules", "import", own, ROOT / "tests" / "prove" / "conditional.rules", "--out", found],
+        steps = [["rules", "import", own, ROOT / "tests" / "prove" / "conditional.rules", "--keep-narrowed", "--out", found],
                  ["rules", "generalize", found, "--include-derived", "--keep-originals", "--out", rules],
                  ["rules", "gallery", rules, "--out", cls.page]]
         for step in steps:

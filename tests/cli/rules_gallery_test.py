@@ -13,7 +13,7 @@ class Gallery(Case):
         super().setUp()
         self.rules = self.folder / "rules.rmdb"
         sources = [ROOT / "tests" / "prove" / name for name in ("proved.rules", "conditional.rules")]
-        self.assert_works(rulemill("rules", "import", *sources, "--out", self.rules))
+        self.assert_works(rulemill("rules", "import", *sources, "--keep-narrowed", "--out", self.rules))
 
     def page(self):
         path = self.folder / "page.html"
