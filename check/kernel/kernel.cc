@@ -2,8 +2,6 @@
 #include "check/kernel/kernel.h"
 
 #include <algorithm>
-#include <iterator>
-#include <ranges>
 
 namespace rulemill::check {
 
@@ -94,7 +92,9 @@ void Kernel::check_names(const Sum& sum, const Context& context, const Step& ste
     inside.insert(maximum.bound.begin(), maximum.bound.end());
   }
   if (step.op == Op::Set || step.op == Op::CountRange) removed = {step.atom.value()};
-  if (step.op == Op::Project) std::ranges::copy(std::views::keys(step.images), std::inserter(removed, removed.end()));
+  if (step.op == Op::Project) {
+    for (const auto& [atom, image] : step.images) removed.insert(atom);
+  }
   for (const Atom atom : removed) check_scope(Poly(atom), inside);
   std::set<Atom> changed = step.op == Op::NewIndex ? inside : outside;
   if (step.op == Op::NewIndex) bind(step.atom.value(), changed);
@@ -207,8 +207,8 @@ void Kernel::change_range(Range& range, const Context& outside, const Step& step
 template <class Range>
 void Kernel::map(Range& range, const Step& step) const {
   const Images images(step.images.begin(), step.images.end()), inverse(step.inverse.begin(), step.inverse.end());
-  const auto keys = std::views::keys(step.images);
-  expect(std::ranges::is_permutation(keys, range.bound), "the map is not defined on exactly the bound indices");
+  expect(std::ranges::is_permutation(step.images, range.bound, {}, &std::pair<Atom, Poly>::first),
+         "the map is not defined on exactly the bound indices");
   const auto check_inverse = [&](const Images& one, const Images& other) {
     for (const auto& [atom, image] : one)
       expect(atoms_.substitute(image, other) == Poly(atom), "the map and its inverse are not inverse to each other");

@@ -239,10 +239,10 @@ Sum Kernel::instantiate_max(Product product, std::size_t f, const Context& insid
   require_point(maximum, inside, step, step.polys);
   Sum& rest = maximum.arguments.at(0);
   const auto is_inside = [&](const Product& part) { return depends_on(part, maximum.bound, atoms_); };
-  const auto outside = std::ranges::stable_partition(rest, is_inside);
-  Sum parts = multiply(Sum{product}, Sum(outside.begin(), outside.end()));
+  const auto outside = std::stable_partition(rest.begin(), rest.end(), is_inside);
+  Sum parts = multiply(Sum{product}, Sum(outside, rest.end()));
   for (Product& part : parts) remove_redundant(part.guards);
-  rest.erase(outside.begin(), outside.end());
+  rest.erase(outside, rest.end());
   if (rest.empty()) return parts;
   expect(!parts.empty(), "every product in the maximum depends on its indices");
   product.factors.push_back(std::move(maximum));
