@@ -67,9 +67,9 @@ bool greater_equal(const Symbols& symbols, const Poly& a, const Poly& b) { retur
 bool equal(const Symbols&, const Poly& a, const Poly& b) { return a == b; }
 bool differ(const Symbols& symbols, const Poly& a, const Poly& b) { return less(symbols, a, b) || less(symbols, b, a); }
 
-template <typename T, auto relation>
+template <typename T, class Relation>
 std::optional<T> compare(T a, T b) {
-  return relation(a, b);
+  return Relation()(a, b);
 }
 
 /// Whether the relation holds for all sizes, or its opposite.
@@ -79,9 +79,9 @@ Size compare_sizes(Symbols& symbols, const Poly& a, const Poly& b) {
   return holds == opposite(symbols, b, a) ? std::nullopt : Size(holds ? 1 : 0);
 }
 
-template <auto relation, auto of_sizes, auto opposite>
+template <class Relation, auto of_sizes, auto opposite>
 constexpr ElementFunction comparison(std::string_view name) {
-  return {name, compare<std::int64_t, relation>, compare<double, relation>, compare_sizes<of_sizes, opposite>, true};
+  return {name, compare<std::int64_t, Relation>, compare<double, Relation>, compare_sizes<of_sizes, opposite>, true};
 }
 
 constexpr ElementFunction logical(std::string_view name, decltype(ElementFunction::integers) function) {
@@ -114,11 +114,11 @@ constexpr ElementFunction functions[] = {
     {"Max", [](auto a, auto b) { return Integer(std::max(a, b)); },
      [](auto a, auto b) { return is_ambiguous(a, b) ? std::nullopt : Real(std::max(a, b)); },
      [](auto& symbols, auto& a, auto& b) { return Size(symbols.max(a, b)); }},
-    comparison<std::equal_to(), equal, differ>("Equal"),
-    comparison<std::less(), less, less_equal>("Less"),
-    comparison<std::greater(), greater, greater_equal>("Greater"),
-    comparison<std::less_equal(), less_equal, less>("LessOrEqual"),
-    comparison<std::greater_equal(), greater_equal, greater>("GreaterOrEqual"),
+    comparison<std::equal_to<>, equal, differ>("Equal"),
+    comparison<std::less<>, less, less_equal>("Less"),
+    comparison<std::greater<>, greater, greater_equal>("Greater"),
+    comparison<std::less_equal<>, less_equal, less>("LessOrEqual"),
+    comparison<std::greater_equal<>, greater_equal, greater>("GreaterOrEqual"),
 };
 
 bool is_real(int type) { return type == Proto::FLOAT || type == Proto::DOUBLE || type == Proto::FLOAT16; }

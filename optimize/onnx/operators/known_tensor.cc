@@ -32,7 +32,7 @@ std::int64_t magnitude(const Poly& poly, const Symbols& symbols) {
 
 bool fits(int type, const Poly& element, const EvaluationContext& context) {
   const auto number = element.constant();
-  if (type == onnx::TensorProto::BOOL) return number == 0 || number == 1;
+  if (type == onnx::TensorProto::BOOL) return number && (*number == 0 || *number == 1);
   if (type == onnx::TensorProto::INT64) return true;
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (type != onnx::TensorProto::INT32) return false;
