@@ -93,7 +93,7 @@ void NarrowingSearch::add_solutions(const Unifier& earlier, const std::set<Atom>
     if (can_be_one || symbols_.floor_div(dividend, divisor) * divisor == dividend) continue;
     const bool is_negative = symbols_.is_positive(-powers[1]);
     conditions_.push_back(
-        equals_zero(is_negative ? symbols_.mod(powers[0], -powers[1]) : symbols_.mod(-powers[0], powers[1])));
+        equals_zero(is_negative ? -symbols_.mod(powers[0], -powers[1]) : -symbols_.mod(-powers[0], powers[1])));
   }
 }
 

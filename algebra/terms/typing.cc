@@ -192,7 +192,7 @@ class TypeInference {
       if (a.size() != b.size())
         return fail(fmt::format("output {} has rank {} on the left and {} on the right", i, a.size(), b.size()));
       for (std::size_t d = 0; d < a.size(); ++d) {
-        if (unifier_.unify(a[d], b[d])) continue;
+        if (add_equation(a[d], b[d])) continue;
         const auto [left, right] = readable(a[d], b[d]);
         return fail(fmt::format("dimension {} of output {} is {} on the left and {} on the right", d, i,
                                 symbols_.to_string(left), symbols_.to_string(right)));

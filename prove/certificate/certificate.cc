@@ -167,9 +167,9 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
     const Elaboration elaboration = elaborate(checked, samples, options.align, options.elaboration, assume_obligations);
     reason = elaboration.reason;
     if (!elaboration.proof) return std::nullopt;
-    const auto difference = check::evaluate(rule, bank, symbols, samples, options.seed).difference;
-    if (difference && !assume_obligations) {
-      reason = *difference;
+    const check::Evaluation evaluation = check::evaluate(rule, bank, symbols, samples, options.seed);
+    if (!assume_obligations && (evaluation.difference || evaluation.evaluated == 0)) {
+      reason = evaluation.difference.value_or("it was not evaluated: " + evaluation.obstacle);
       return std::nullopt;
     }
     CertificateText certificate = make_certificate_without_proof(Certificate::Kind::Definitions, statement, rule, bank);
