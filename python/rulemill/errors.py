@@ -27,8 +27,9 @@ class Error(Exception):
             self.file, self.line = place["file"], int(place["line"])
             self.column = int(place["column"]) if place["column"] else None
         else:
-            before = message.partition(": ")[0]
-            self.file = before if before != message and "/" in before and not before.startswith("--") else None
+            before, colon, problem = message.partition(": ")
+            is_file = "/" in before or exit_code == 3 and (" " not in before or problem.startswith(("cannot ", "is not ")))
+            self.file = before if colon and is_file and not before.startswith("--") else None
         expected = _EXPECTED.search(message)
         self.expected = expected["expected"] if expected else None
 

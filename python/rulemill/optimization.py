@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Union
 
 from . import program, tensors
-from .program import PathLike, Progress
+from .program import PathLike, ProgressOption
 
 if TYPE_CHECKING:
     import onnx
@@ -103,14 +103,14 @@ class Result:
 
 def optimize(model: "Model", rules: "PathLike | Sequence[PathLike] | None" = None,
              inputs: "PathLike | Feeds | Sequence[PathLike | Feeds] | None" = None, time: bool = True,
-             progress: Optional[Progress] = None, *, out: Optional[PathLike] = None, definitions: Optional[PathLike] = None,
+             progress: ProgressOption = None, *, out: Optional[PathLike] = None, definitions: Optional[PathLike] = None,
              **options: Any) -> Result:
     """Makes a model faster: `optimize("model.onnx", out="faster.onnx")`.
 
     `model`: a file, or a ModelProto; give the file if it has external data. `rules`: databases; by default the rules that the package
     has. `inputs`: what the model is verified and timed on: arrays by input, several of these, or files that `--inputs` reads; by
-    default random ones. `time=False` relies on the cost model. `progress` receives lines of text. `options` are those of `rulemill
-    optimize`, such as `min_gain=0.1`, `input_shape={"x": (1, 3, 224, 224)}`, `benchmark_seconds=20` or `strict=True`."""
+    default random ones. `time=False` relies on the cost model. `progress` receives lines of text, or is True for a bar. `options` are
+    those of `rulemill optimize`, such as `min_gain=0.1`, `input_shape={"x": (1, 3, 224, 224)}`, `benchmark_seconds=20` or `strict=True`."""
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-"))
     try:
         return _optimize(scratch, model, rules, inputs, time, progress, out, definitions, options)
@@ -119,7 +119,7 @@ def optimize(model: "Model", rules: "PathLike | Sequence[PathLike] | None" = Non
         raise
 
 
-def _optimize(scratch: pathlib.Path, model: "Model", rules: Any, inputs: Any, time: bool, progress: Optional[Progress],
+def _optimize(scratch: pathlib.Path, model: "Model", rules: Any, inputs: Any, time: bool, progress: ProgressOption,
               out: Optional[PathLike], definitions: Optional[PathLike], options: Mapping[str, Any]) -> Result:
     """`scratch` is for temporary files, and for those that the result owns."""
     source = os.fspath(model) if isinstance(model, (str, os.PathLike)) else _write_model(model, scratch)
@@ -135,6 +135,8 @@ def _optimize(scratch: pathlib.Path, model: "Model", rules: Any, inputs: Any, ti
 
 
 def _write_model(model: "onnx.ModelProto", folder: pathlib.Path) -> str:
+    if not hasattr(model, "SerializeToString"):
+        raise TypeError(f"model: expected a path or an onnx.ModelProto, found {type(model).__name__}")
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
     return str(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -12,11 +13,14 @@ import tempfile
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from .errors import Error, Interrupted, error_of
+from .progress import Bar
 
 #: A path, or its text.
 PathLike = Union[str, "os.PathLike[str]"]
 #: Receives each line of progress.
 Progress = Callable[[str], object]
+#: True: a bar.
+ProgressOption = Union[Progress, bool, None]
 
 _PACKED = pathlib.Path(__file__).resolve().parent / "packed"
 _LAUNCHER_VARIABLES = ("OMPI_", "PMIX_", "PMI_", "SLURM_", "MPI_")
@@ -69,7 +73,7 @@ class Completed:
         self.error = error
 
 
-def run(*words: object, progress: Optional[Progress] = None) -> Dict[str, Any]:
+def run(*words: object, progress: ProgressOption = None) -> Dict[str, Any]:
     """Runs a subcommand and returns its report. Raises its error."""
     completed = call(*words, progress=progress)
     if completed.error:
@@ -77,8 +81,11 @@ def run(*words: object, progress: Optional[Progress] = None) -> Dict[str, Any]:
     return completed.report
 
 
-def call(*words: object, progress: Optional[Progress] = None) -> Completed:
+def call(*words: object, progress: ProgressOption = None) -> Completed:
     """Runs a subcommand. Raises only `Interrupted`, and what interrupts Python, after the program has ended."""
+    if isinstance(progress, bool):
+        with Bar() if progress else contextlib.nullcontext() as bar:
+            return call(*words, progress=bar)
     with tempfile.TemporaryDirectory(prefix="rulemill-") as folder:
         report = pathlib.Path(folder) / "report.json"
         command = [str(path()), *map(str, words), "--json", str(report), "--progress", "plain" if progress else "off"]

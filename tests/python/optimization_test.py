@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """`rulemill.optimize`, `load` and `discover`: results, rules as objects, errors and interruption."""
 
+import contextlib
+import io
 import os
 import pathlib
 import signal
 import threading
 import types
 import unittest
+import unittest.mock
 
 from binary import QUICKSTART, ROOT, QuickstartCase
 from package_case import numpy, onnx, rulemill
 from rulemill import tensors
+from rulemill.progress import Bar
 
 MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
 LONG = ROOT / "data" / "profiles" / "reference.toml"
@@ -167,12 +171,38 @@ class Discovery(QuickstartCase):
     def test_errors_have_their_place_and_what_was_expected(self):
         profile = self.folder / "bad.toml"
         profile.write_text("name = 5\n", encoding="utf-8")
-        with self.assertRaises(rulemill.InputError) as caught:
-            rulemill.discover(profile, self.folder / "out")
-        self.assertEqual(caught.exception.file, str(profile))
-        with self.assertRaises(rulemill.InputError) as caught:
-            rulemill.optimize(self.folder / "missing.onnx", time=False, rules=self.rules)
-        self.assertEqual(caught.exception.file, str(self.folder / "missing.onnx"))
+        calls = [(profile, lambda file: rulemill.discover(file, self.folder / "out"))]
+        for missing in ("missing", "missing.x", "a missing.x", self.folder / "missing"):
+            calls += [(missing, call) for call in (
+                rulemill.load, lambda file: rulemill.discover(file, self.folder / "out"),
+                lambda file: rulemill.optimize(file, time=False, rules=self.rules),
+                lambda file: rulemill.optimize(MODEL, time=False, rules=file),
+                lambda file: rulemill.optimize(MODEL, time=False, rules=self.rules, inputs=file),
+                lambda file: rulemill.prove("rule r(x[m])\n  x => x", definitions=file))]
+        for number, (file, call) in enumerate(calls):
+            with self.subTest(f"{number}: {file}"), self.assertRaises(rulemill.InputError) as caught:
+                call(file)
+            self.assertEqual(caught.exception.file, str(file))
+
+    def test_an_argument_of_another_type_is_a_type_error(self):
+        for call in (lambda: rulemill.optimize(42), lambda: rulemill.optimize(None), lambda: rulemill.optimize(MODEL, rules=42),
+                     lambda: rulemill.optimize(MODEL, inputs=42), lambda: rulemill.discover(42, self.folder), lambda: rulemill.load(42),
+                     lambda: rulemill.prove(42)):
+            self.assertRaises(TypeError, call)
+
+    def test_progress_is_a_bar_of_tqdm_or_lines(self):
+        shown = []
+        bar = types.SimpleNamespace(total=None, n=0, set_description=lambda text: shown.append((text, bar.n, bar.total)), close=shown.clear)
+        for module in (types.SimpleNamespace(tqdm=lambda **_: bar), None):
+            with unittest.mock.patch.dict("sys.modules", {"tqdm": module, "tqdm.auto": module}), contextlib.redirect_stderr(io.StringIO()) as text:
+                with Bar() as progress:
+                    progress("prove  1,096 of 1,217 (90%), 22 s, 260 core")
+                    progress("a.onnx: reading the rules, after 2 s")
+                    self.assertEqual(shown, [("prove", 1096, 1217), ("a.onnx: reading the rules", 1096, 1217)] if module else [])
+            self.assertEqual(text.getvalue().count("\n"), 0 if module else 2)
+        self.assertEqual(shown, [])
+        with contextlib.redirect_stderr(io.StringIO()):
+            rulemill.optimize(MODEL, rules=self.rules, time=False, progress=True)
 
 
 if __name__ == "__main__":
