@@ -67,6 +67,7 @@ std::filesystem::path rules_file(const Options& options);
 
 /// Each adds one subcommand or a group of them. Parsing sets `chosen`.
 void add_check(CLI::App& app, Options& options, Command& chosen);
+void add_ci(CLI::App& app, Options& options, Command& chosen);
 void add_completion(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
 void add_equal(CLI::App& app, Options& options, Command& chosen);

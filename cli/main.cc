@@ -43,6 +43,7 @@ int fail(const runtime::MpiSession& session, const std::string& message, int exi
 void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen) {
   app.require_subcommand(1);
   cli::add_check(app, options, chosen);
+  cli::add_ci(app, options, chosen);
   cli::add_completion(app, chosen);
   cli::add_derive(app, options, chosen);
   cli::add_doctor(app, options, chosen);

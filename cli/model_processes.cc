@@ -47,4 +47,6 @@ std::vector<std::string> node_runner_command() { return python_command("onnxrunt
 
 std::vector<std::string> exchange_command() { return python_command("rulemill/exchange/__main__.py"); }
 
+std::vector<std::string> ci_command() { return python_command("rulemill/ci/__main__.py"); }
+
 }  // namespace rulemill::cli

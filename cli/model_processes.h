@@ -21,5 +21,7 @@ std::vector<std::string> node_costs_command();
 std::vector<std::string> node_runner_command();
 /// Reads and writes rules in the formats of other programs.
 std::vector<std::string> exchange_command();
+/// Runs commands of this binary for continuous integration.
+std::vector<std::string> ci_command();
 
 }  // namespace rulemill::cli

@@ -9,9 +9,7 @@ install(TARGETS rulemill RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY data/ pages DESTINATION ${CMAKE_INSTALL_DATADIR}/rulemill)
 install(CODE "execute_process(COMMAND bash ${CMAKE_SOURCE_DIR}/scripts/install_manual.sh $<TARGET_FILE:rulemill>
   \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR} COMMAND_ERROR_IS_FATAL ANY)")
-install(DIRECTORY python/onnxruntime_helpers DESTINATION ${CMAKE_INSTALL_DATADIR}/rulemill/python PATTERN __pycache__ EXCLUDE)
-install(DIRECTORY python/rulemill/exchange DESTINATION ${CMAKE_INSTALL_DATADIR}/rulemill/python/rulemill
-  PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY python/onnxruntime_helpers python/rulemill DESTINATION ${CMAKE_INSTALL_DATADIR}/rulemill/python PATTERN __pycache__ EXCLUDE)
 install(TARGETS rulemill_settings ${libraries} EXPORT rulemill ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT rulemill NAMESPACE rulemill:: FILE rulemillTargets.cmake DESTINATION ${PACKAGE_FOLDER})
 install(DIRECTORY ${FOLDERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rulemill FILES_MATCHING PATTERN *.h)

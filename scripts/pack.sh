@@ -127,7 +127,7 @@ for texts in /usr/share/openmpi "$(dirname "$mpi")/../share/openmpi"; do
 done
 cp -r data/. "$folder/share/rulemill/"
 cp -r pages "$folder/share/rulemill/"
-for helpers in onnxruntime_helpers rulemill/exchange; do
+for helpers in onnxruntime_helpers rulemill rulemill/ci rulemill/exchange; do
   install -D -m 644 -t "$folder/share/rulemill/python/$helpers" python/$helpers/*.py
 done
 if [[ $minimal == no ]]; then

@@ -17,7 +17,7 @@ import unittest
 
 from binary import BINARY, ROOT
 
-PAGES = ("start", "idioms", "certificates", "trust", "comparison")
+PAGES = ("start", "ci", "idioms", "certificates", "trust", "comparison")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 HEREDOC = re.compile(r"<<'(\w+)'")
 # Needs a build of minutes; tests/python/wheel_test.py installs the wheel and uses it.
@@ -77,6 +77,7 @@ class Documentation(unittest.TestCase):
         for entry in ROOT.iterdir():
             if entry.name not in (".git", "build"):
                 (folder / entry.name).symlink_to(entry)
+        environment = {**self.environment, **({"RULEMILL_PYTHON": sys.executable} if name == "ci" else {})}
         text, output, count = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"), "", 0
         for kind, block in BLOCK.findall(text):
             if kind == "text":
@@ -87,7 +88,7 @@ class Documentation(unittest.TestCase):
             for command in commands_of(block):
                 if command.startswith(NOT_RUN):
                     continue
-                process = subprocess.run(["bash", "-c", command], cwd=folder, env=self.environment, text=True, timeout=300,
+                process = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, text=True, timeout=300,
                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
                 output += process.stdout
                 expected = re.search(r"# .*exit code (\d+)", command)

@@ -128,6 +128,7 @@ class Reports(Case):
         self.report("rules", "gallery", db, "--out", self.shared / "page.html")
         self.report("rules", "generalize", run, "--out", self.shared / "general.rmdb")
         self.report("derive", rules, "--from", db, code=1)
+        self.report("ci", rules, code=1)
         self.report("check", run, "--cross-check", "--core-minimality")
         faster = self.shared / "faster.onnx"
         self.report("optimize", acnet, "--rules", run, "--no-benchmark", "--verifier", "definitions", "--out", faster)

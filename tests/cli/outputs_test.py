@@ -16,6 +16,7 @@ from binary import BINARY, ROOT, QuickstartCase, rulemill
 # Every command. Names in braces are options or arguments with files: INPUTS and OUTPUTS.
 FORMS = """
 check {db} --definitions {own} --json {json}
+ci {text} --rules {db} --junit {file} --sarif {page} --taso-table {taso} --definitions {own} --json {json}
 derive --from {db} {text} --taso-table {taso} --definitions {own} --json {json}
 doctor --out {folder} --definitions {own} --json {json}
 gpu plan {model} --layout-table {costs} --definitions {own} --json {json}
@@ -49,7 +50,7 @@ OUTPUTS = ("json", "page", "file", "table", "new_model", "new_db", "new_run")
 OTHER_OPTIONS = {  # with a text that names no file
     "--log-level", "--progress", "--device", "--architecture", "--search", "--cost", "--benchmark-command", "--verifier",
     "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "NAME", "TERMS",
-    "SHELL", "COMMAND"}
+    "SHELL", "COMMAND", "--allow"}
 REFUSED = re.compile(r"^rulemill: (\S+): is a file of .*; choose another file$", re.M)
 
 

@@ -78,7 +78,7 @@ class Pack(Case):
                     self.assertEqual((self.root / "data" / str(ranks) / name).read_bytes(), (expected / name).read_bytes(), name)
         gallery = self.inside("/opt/rulemill/bin/rulemill rules gallery /data/1 --out /data/page.html")
         self.assert_works(gallery)
-        for folder in ("imports", "python/rulemill/exchange"):
+        for folder in ("imports", "python/rulemill/ci", "python/rulemill/exchange"):
             self.assertTrue(list((self.root / "opt/rulemill/share/rulemill" / folder).iterdir()))
 
 
