@@ -26,7 +26,7 @@ addEventListener("afterprint", () => unfolded.splice(0).forEach(details => { det
 
 function heading(title, about) {
   document.title = title;
-  document.getElementById("title").append(title);
+  document.getElementById("title").append(...title.split(/(?<=[/_.-])/).flatMap(part => [part, element("wbr")]));
   document.getElementById("about").append(about);
 }
 
@@ -62,7 +62,10 @@ function edgePath(half, from, bends, to, begin, end) {
 
 /// A graph with positions. The types of results are titles, or texts below the boxes.
 function graph(drawing, title, typesBelow = false) {
-  const svg = shape("svg", {viewBox: `0 0 ${drawing.w} ${drawing.h + (typesBelow ? 16 : 0)}`, width: drawing.w, role: "img", "aria-label": title});
+  if (!drawing.n.length) return element("p", {class: "soft"}, "nothing");
+  // A narrow screen shows it smaller, down to what can be read.
+  const svg = shape("svg", {viewBox: `0 0 ${drawing.w} ${drawing.h + (typesBelow ? 16 : 0)}`, width: drawing.w, role: "img", "aria-label": title,
+                            style: `min-width: ${.65 * drawing.w}px`});
   for (const edge of drawing.e) {
     const [from, to, label, bends] = edge;
     const [, x1, y1, , h1] = drawing.n[from], [, x2, y2, w2, h2] = drawing.n[to];

@@ -24,6 +24,15 @@ CUT_OFF = """[...document.querySelectorAll(".side")].filter(side => {
   const drawing = side.querySelector("svg").getBoundingClientRect();
   return drawing.height < 20 || side.clientHeight + 1 < drawing.height;
 }).length"""
+# Numbers with their units, and names in lists, that stand on two lines.
+BROKEN = """[...document.querySelectorAll(".outline > li > *, table:not(.text) td")].filter(node => {
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1;
+}).map(node => node.textContent)"""
+# Drawings that are wider than their place although they could be drawn smaller.
+TOO_WIDE = """[...document.querySelectorAll(".side svg")].filter(svg => svg.getBoundingClientRect().width >
+  Math.max(svg.parentElement.clientWidth, .65 * svg.getAttribute("width")) + 1).length"""
 FOLDED = "document.querySelectorAll('details:not([open])').length"
 
 
@@ -52,7 +61,7 @@ class PageCase(Case):
                     self.assertEqual(browser.errors, [])
                     self.assertEqual(browser.requests, [f"file://{path}"])
                     self.assertLessEqual(browser.run("document.documentElement.scrollWidth"), settings.get("width", 1200))
-                    self.assertEqual(browser.run(CUT_OFF), 0)
+                    self.assertEqual((browser.run(CUT_OFF), browser.run(TOO_WIDE), browser.run(BROKEN)), (0, 0, []))
                     self.assertEqual(browser.run(BRIGHTNESS) < 60, "dark" in settings)
             self.assertEqual(browser.run(CROSSINGS), [])
             browser.open(path, dark=True, media="print")

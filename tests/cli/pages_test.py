@@ -98,6 +98,7 @@ class Gallery(PageCase):
         with Browser() as browser:
             browser.open(self.page, height=100000)
             self.assertEqual(browser.run("document.querySelectorAll('article').length"), min(total, 20))
+            self.assertEqual(browser.run("graph({n: [], e: [], w: 12, h: -8, r: 0}, '').textContent"), "nothing")
             self.assertEqual(browser.run("document.querySelectorAll('article:first-child .side svg').length"), 2)
             type_text = lambda text: browser.run(TYPE % (SETTLED, json.dumps(text)))
             self.assertEqual(type_text("collect"), f"1 of {total} rules")
@@ -147,6 +148,8 @@ class Status(PageCase):
         with Browser() as browser:
             browser.open(page)
             self.assertEqual(browser.run("document.querySelectorAll('svg').length"), 2)
+            colors = browser.run("[...document.querySelectorAll('.key i')].map(square => getComputedStyle(square).backgroundColor)")
+            self.assertEqual((len(set(colors)), "rgba(0, 0, 0, 0)" in colors), (5, False))
             for words in ("Stages", "fingerprint", "peak memory", "rank 0", "Balance", "core"):
                 self.assertIn(words, browser.run("document.body.textContent"))
 
