@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from typing import Any
@@ -15,8 +16,7 @@ class Bar:
     def __init__(self) -> None:
         self._bar: Any = None
         try:
-            from tqdm.auto import tqdm
-            self._bar = tqdm(leave=False)
+            self._bar = importlib.import_module("tqdm.auto").tqdm(leave=False)
         except ImportError:
             pass
 
