@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the results of measure.py as a table with means: `table.py OUT.json [--into FILE]`.
+"""Prints the results of measure.py as a table with means: `table.py OUT.json [--gains] [--into FILE]`.
 
-With `--into`, they replace what FILE (such as docs/results.md) has between the lines `<!-- table.py -->` and `<!-- end -->`.
+With `--gains`, prints who gains: one line for each kind of models. With `--into`, they replace what FILE (such as docs/results.md) has between the lines `<!-- table.py -->` and `<!-- end -->`.
 
 Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
 result is the model. *wrong*: the result computes something else, and is not counted. *products*: the share of time that convolutions
@@ -141,6 +141,21 @@ def summarize(results):
         print(f"- {number}: `{words.partition(') ')[2].removeprefix('derived ').removeprefix('core ') or words}`")
 
 
+def print_gains(rows):
+    """A line for models as trained, one for each kind of models in inference form of which some gain, and one for the other kinds."""
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups["as they are trained" if row["form"] == "training" else row["kind"]].append((row["forms"]["rulemill"]["ratio"], row["model"]))
+    others = [kind for kind, found in groups.items() if max(found)[0] < FASTER]
+    groups[", ".join(others)] = [each for kind in others for each in groups.pop(kind)]
+    print(f"| models | measured | at least {FASTER} times as fast | geometric mean | range | largest |\n{'|---' * 6}|")
+    for kind, found in sorted(groups.items(), key=lambda group: -statistics.geometric_mean(ratio for ratio, _ in group[1])):
+        ratios = [ratio for ratio, _ in found]
+        names = [f"{model.removeprefix('timm:')} {ratio:.2f}" for ratio, model in sorted(found, reverse=True)[:3] if ratio >= FASTER]
+        print(f"| {kind} | {len(found)} | {sum(ratio >= FASTER for ratio in ratios)} | {statistics.geometric_mean(ratios):.2f} | "
+              f"{min(ratios):.2f}–{max(ratios):.2f} | {', '.join(names) or 'none'} |")
+
+
 BEGIN, END = "<!-- table.py -->\n", "<!-- end -->\n"
 
 
@@ -157,6 +172,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("json", type=pathlib.Path)
     parser.add_argument("--into", type=pathlib.Path)
+    parser.add_argument("--gains", action="store_true")
     given = parser.parse_args()
     try:
         results = json.loads(given.json.read_text())["results"]
@@ -164,10 +180,13 @@ def main():
         sys.exit(f"{given.json}: expected the JSON that measure.py writes: {type(error).__name__}: {error}")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        print(HEAD)
-        for row in results:
-            print(line(row))
-        summarize(results)
+        if given.gains:
+            print_gains([row for row in results if "forms" in row])
+        else:
+            print(HEAD)
+            for row in results:
+                print(line(row))
+            summarize(results)
     if not given.into:
         print(printed.getvalue(), end="")
         return
