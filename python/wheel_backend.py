@@ -18,7 +18,7 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
-from typing import Any, Mapping, Optional
+from typing import Any, List, Mapping, Optional
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "rulemill"
@@ -37,9 +37,23 @@ def version() -> str:
     return found.group(1)
 
 
+def project_urls() -> List[str]:
+    """Homepage and documentation: the repository that this one was cloned from, without user names and passwords."""
+    try:
+        origin = run("git", "config", "--get", "remote.origin.url").strip()
+    except (OSError, RuntimeError):  # no git, or an archive
+        return []
+    found = re.fullmatch(r"(?:(?:https?|ssh|git)://(?:[^/@]*@)?([^/:]+)(?::\d+)?/|[^/@]*@([^/:]+):)(.+?)(?:\.git)?/?", origin)
+    if not found:  # a folder
+        return []
+    home = f"https://{found[1] or found[2]}/{found[3]}"
+    return [f"Project-URL: Homepage, {home}", f"Project-URL: Documentation, {home}/tree/HEAD/docs"]
+
+
 def metadata() -> str:
     lines = ["Metadata-Version: 2.1", "Name: rulemill", f"Version: {version()}", f"Summary: {SUMMARY}", "License: Apache-2.0",
-             "Requires-Python: >=3.9", "Classifier: Operating System :: POSIX :: Linux", "Description-Content-Type: text/markdown"]
+             "Requires-Python: >=3.9", "Classifier: Operating System :: POSIX :: Linux", "Description-Content-Type: text/markdown",
+             *project_urls()]
     for extra, packages in EXTRAS.items():
         lines += [f"Provides-Extra: {extra}", *(f'Requires-Dist: {package}; extra == "{extra}"' for package in packages)]
     return "\n".join(lines) + "\n\n" + (ROOT / "docs" / "python.md").read_text(encoding="utf-8")

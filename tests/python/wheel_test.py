@@ -10,9 +10,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import zipfile
 
 from binary import BINARY, ROOT, Case
+
+sys.path.insert(0, str(ROOT / "python"))
+import wheel_backend  # noqa: E402 pylint: disable=wrong-import-position
 
 MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
 MACHINES_OWN = re.compile(r"^(linux-vdso|ld-linux[^/]*|lib(c|m|dl|pthread|rt|resolv|util))\.so[.0-9]*$")
@@ -35,6 +39,17 @@ def checked(*command, **options):
     if process.returncode != 0:
         raise AssertionError(f"{command} failed: {process.stdout[-2000:]}{process.stderr[-2000:]}")
     return process.stdout
+
+
+class Metadata(unittest.TestCase):
+    def test_homepage_and_documentation_are_the_repository_that_was_cloned(self):
+        for origin, home in (("https://user:secret@host.example/a/b.git", "https://host.example/a/b"), ("git@host.example:a/b.git", "https://host.example/a/b"),
+                             ("ssh://git@host.example:22/a/b", "https://host.example/a/b"), ("/some/folder", None), ("", None)):
+            with unittest.mock.patch.object(wheel_backend, "run", return_value=origin + "\n"):
+                urls = re.findall(r"^Project-URL: (\w+), (.*)$", wheel_backend.metadata(), re.M)
+            self.assertEqual(urls, [("Homepage", home), ("Documentation", f"{home}/tree/HEAD/docs")] if home else [], origin)
+        with unittest.mock.patch.object(wheel_backend, "run", side_effect=RuntimeError):
+            self.assertIn("\nClassifier: ", wheel_backend.metadata())
 
 
 class Wheel(Case):
