@@ -34,6 +34,7 @@ TEXTS = {
     "empty.rules": "",
     "odd <&\"> name.rules": "rule drop(x[m, n])\n  relu(x) => x\n",
     "broken.onnx": "not a model",
+    "bad/bad.op": "operator nothing(\n",
 }
 # Words, exit code, and the lines with the states: passed, failed, broken or allowed.
 OPEN = f"open.rules --definitions {COMPILERS / 'operators'}"
@@ -49,6 +50,7 @@ CASES = [
     ("broken.rules mixed.rules", 3, ["broken.rules:2:10: unreadable: torn: expected ')'|broken", "proved|passed", "refuted|failed"]),
     ("empty.rules", 3, ["empty.rules: unreadable: has no rules|broken"]),
     ("none.rules true.rules", 3, ["none.rules: unreadable: cannot be read|broken", "proved: idem|passed"]),
+    ("true.rules --definitions bad", 3, ["true.rules: unreadable: bad/bad.op:|broken"]),
     ("true.rules --definitions none", 3, ["true.rules: unreadable: none: is not a folder|broken"]),
     ("broken.onnx broken.onnx", 3, ["broken.onnx: unreadable: not an ONNX model|broken"]),
     ("broken.onnx true.rules broken.onnx", 3,
@@ -65,11 +67,12 @@ MODELS = [
 class Ci(Case):
     def setUp(self):
         super().setUp()
+        (self.folder / "bad").mkdir()
         for name, text in TEXTS.items():
             (self.folder / name).write_text(text, encoding="utf-8")
 
     def words(self, text):
-        return [str(self.folder / word) if re.search(r"^\w+\.(rules|onnx)$", word) else word for word in text.split()]
+        return [str(self.folder / word) if re.search(r"^(\w+\.(rules|onnx)|bad)$", word) else word for word in text.split()]
 
     def check(self, words, code, expected):
         """Runs the command; compares its lines and both reports."""
@@ -126,6 +129,10 @@ class Ci(Case):
         process = rulemill("ci", *self.words("mixed.rules"), "--junit", "-")
         self.assertEqual(xml.fromstring(process.stdout).find("testsuite").get("failures"), "1")
         self.assertIn("refuted: drop", process.stderr)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            process = subprocess.run([BINARY, "ci", *self.words("true.rules")], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((process.returncode, process.stderr), (1, "rulemill: standard output: cannot be written: No space left on device\n"))
+        self.assert_fails(rulemill("ci", *self.words("true.rules"), "--junit", "/dev/full"), 3, "cannot be written: No space left")
         process = rulemill("ci", *self.words("mixed.rules"), "--quiet")
         self.assertEqual((process.stdout, process.stderr), ("", "rulemill: ci: 1 of 2 are neither proved nor equal: 1 refuted\n"))
 

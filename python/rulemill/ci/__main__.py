@@ -1,4 +1,4 @@
-"""`python3 rulemill/ci/__main__.py REQUEST`: the helper process; REQUEST is JSON (cli/ci.cc)."""
+"""`python3 rulemill/ci/__main__.py REQUEST`: the helper process; REQUEST is JSON (cli/rules/ci.cc)."""
 
 import json
 import pathlib

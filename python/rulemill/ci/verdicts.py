@@ -13,10 +13,10 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from .. import program
 from ..errors import Error, InputError, Interrupted
+from . import formats
 
 Request = Dict[str, Any]
 HOLDS = ("proved", "equal")
-OPEN = ("narrowed", "unknown")  # neither shown as stated nor false
 MALFORMED = ("ill-typed", "unreadable")
 
 
@@ -65,7 +65,8 @@ class Findings:
 
     def add_error(self, error: Optional[Error]) -> None:
         """The file as a whole: the program found no rule in it, or ended without a verdict."""
-        place = ":".join(str(part) for part in (error.file, error.line, error.column) if part) if error and error.line else ""
+        is_here = error is not None and error.file == self.file  # not in a definition, for example
+        place = ":".join(str(part) for part in (error.file, error.line, error.column) if part) if error and is_here else ""
         verdict = "unreadable" if error is None or isinstance(error, InputError) else "not decided"
         self.add(place, "", verdict, error.message if error else "expected rules, found none")
 
@@ -106,15 +107,15 @@ def all_findings(request: Request) -> Iterator[Findings]:
         if not file.endswith(".onnx"):
             yield rule_findings(file, request)
             continue
-        after = next(files, "")
-        if after.endswith(".onnx"):
+        after = next(files, None)
+        if after is not None and after.endswith(".onnx"):
             yield pair_findings(file, after, request)
-        else:
-            alone = Findings(file, request)
-            alone.add_error(InputError("expected a second model after it: two models are a pair", 3))
-            yield alone
-            if after:
-                yield rule_findings(after, request)
+            continue
+        alone = Findings(file, request)
+        alone.add_error(InputError("expected a second model after it: two models are a pair", 3))
+        yield alone
+        if after is not None:
+            yield rule_findings(after, request)
 
 
 def counts_text(findings: List[Finding]) -> str:
@@ -126,36 +127,35 @@ def counts_text(findings: List[Finding]) -> str:
 
 def write(path: str, text: str) -> None:
     """Replaces a file at once, at the end of links. Writes to devices and pipes; - is standard output."""
-    target = pathlib.Path(path)
     if path == "-":
-        print(text, end="")
-    elif target.exists() and not target.is_file():
-        target.write_text(text, encoding="utf-8")
-    else:
+        print(text, end="", flush=True)
+        return
+    target = pathlib.Path(path)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+            return
         target = pathlib.Path(os.path.realpath(path))
         scratch = target.with_name(f"{target.name}.{os.getpid()}")
         scratch.write_text(text, encoding="utf-8")
         scratch.replace(target)
+    except OSError as problem:
+        problem.filename = path
+        raise
 
 
 def _print_progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def main(request: Request) -> int:
-    from . import formats
-    for number in (signal.SIGTERM, signal.SIGUSR1):
-        signal.signal(number, signal.default_int_handler)
+def report_all(request: Request) -> int:
+    """Prints and writes what is found; returns the exit code."""
     stream = sys.stderr if request["prints_to_stderr"] else sys.stdout
     done: List[Findings] = []
-    try:
-        for findings in all_findings(request):
-            done.append(findings)
-            for finding in findings.all if not request["quiet"] else []:
-                print(finding, file=stream, flush=True)
-    except (KeyboardInterrupt, Interrupted):
-        print("rulemill: ci: interrupted", file=sys.stderr)
-        return 4
+    for findings in all_findings(request):
+        done.append(findings)
+        for finding in findings.all if not request["quiet"] else []:
+            print(finding, file=stream, flush=True)
     flat = [finding for findings in done for finding in findings.all]
     version = next((findings.version for findings in done if findings.version), "")
     not_held = [finding for finding in flat if finding.state in ("failed", "broken")]
@@ -163,13 +163,23 @@ def main(request: Request) -> int:
     if not request["quiet"]:
         print(f"{len(flat)} verdicts: {counts_text(flat)}", file=stream, flush=True)
     report = {"findings": [asdict(finding) for finding in flat], "command": "ci", "rulemill": version, **({"error": error} if error else {})}
-    try:
-        for name, text in (("junit", formats.junit(done)), ("sarif", formats.sarif(flat, version)), ("json", formats.json_text(report))):
-            if request[name]:
-                write(request[name], text)
-    except OSError as problem:
-        print(f"rulemill: {problem.filename}: cannot be written: {problem.strerror}", file=sys.stderr)
-        return 3
+    for name, text in (("junit", formats.junit(done)), ("sarif", formats.sarif(flat, version)), ("json", formats.json_text(report))):
+        if request[name]:
+            write(request[name], text)
     if error:
         print(f"rulemill: {error}", file=sys.stderr)
     return 3 if any(finding.verdict in MALFORMED for finding in flat) else 1 if error else 0
+
+
+def main(request: Request) -> int:
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        return report_all(request)
+    except (KeyboardInterrupt, Interrupted):
+        print("rulemill: ci: interrupted", file=sys.stderr)
+        return 4
+    except OSError as problem:
+        print(f"rulemill: {problem.filename or 'standard output'}: cannot be written: {problem.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in its buffer
+        return 3 if problem.filename else 1
