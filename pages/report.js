@@ -2,11 +2,12 @@
 const letters = n => (n < 26 ? "" : letters(Math.floor(n / 26) - 1)) + String.fromCharCode(65 + n % 26);
 
 function change({times, before, after, nodes}, index) {
+  const names = nodes.map(row => row.map(list => list.replaceAll("), ", "),\n")));
   return element("div", {id: "change-" + letters(index)},
     element("h3", {}, letters(index) + (times > 1 ? `, ${times} times: the first` : "")),
     element("div", {class: "sides"}, element("div", {class: "side gone"}, graph(before, "before", true)),
             element("div", {class: "arrow", "aria-hidden": "true"}, "⇒"), element("div", {class: "side new"}, graph(after, "after", true))),
-    element("details", {}, element("summary", {}, "Names of the nodes"), table(["before", "after"], nodes, "text")));
+    element("details", {}, element("summary", {}, "Names of the nodes"), table(["before", "after"], names, "text names")));
 }
 
 function stretch({times, items}) {
