@@ -177,6 +177,9 @@ class MeasureModels(unittest.TestCase):
             copy.write_text(page.read_text())
             subprocess.run([sys.executable, MODELS / "table.py", stored, *options, "--into", copy], check=True)
             self.assertEqual(copy.read_text(), page.read_text(), f"table.py {stored.name} --into {name}")
+        stored = max((MODELS.parent / "results").glob("engines-*.json"))
+        printed = subprocess.run([sys.executable, MODELS / "engines.py", "--table", stored], capture_output=True, text=True, check=True).stdout
+        self.assertIn(printed, (MODELS.parents[1] / "docs" / "comparison.md").read_text(), f"engines.py --table {stored.name}")
 
 
 if __name__ == "__main__":
