@@ -25,7 +25,7 @@ std::string checksum_of(Json root) {
 /// Whether the text is a possibly corrupt manifest.
 bool resembles_manifest(const std::string& text) {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
-  return text.empty() || has(format) || (has("\"stages\"") && has("\"files\""));
+  return text.find_first_not_of('\0') == std::string::npos || has(format) || (has("\"stages\"") && has("\"files\""));
 }
 
 bool has_valid_checksum(const std::string& text) {
@@ -41,7 +41,11 @@ bool has_valid_checksum(const std::string& text) {
 
 Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
   const bool exists = std::filesystem::exists(path());
-  if (exists && read(path())) return;
+  try {
+    if (exists && read(path())) return;
+  } catch (const InputError&) {  // damaged, unless there is no intact copy: then it is the file of another program
+    if (!std::filesystem::exists(copy_path()) || !has_valid_checksum(read_file(copy_path()))) throw;
+  }
   if (std::filesystem::exists(copy_path()) && read(copy_path())) {
     spdlog::warn("{}: is {}; it will be recreated from its copy", path().string(), exists ? "damaged" : "missing");
   } else if (exists) {
