@@ -41,11 +41,7 @@ bool has_valid_checksum(const std::string& text) {
 
 Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
   const bool exists = std::filesystem::exists(path());
-  try {
-    if (exists && read(path())) return;
-  } catch (const InputError&) {  // damaged, unless there is no intact copy: then it is the file of another program
-    if (!std::filesystem::exists(copy_path()) || !has_valid_checksum(read_file(copy_path()))) throw;
-  }
+  if (exists && read(path())) return;
   if (std::filesystem::exists(copy_path()) && read(copy_path())) {
     spdlog::warn("{}: is {}; it will be recreated from its copy", path().string(), exists ? "damaged" : "missing");
   } else if (exists) {
@@ -55,6 +51,9 @@ Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
 
 bool Manifest::read(const std::filesystem::path& file) {
   const std::string text = read_file(file);
+  // Without an intact copy it is the file of another program.
+  const bool has_copy = file == path() && std::filesystem::exists(copy_path());
+  if (has_copy && !resembles_manifest(text) && has_valid_checksum(read_file(copy_path()))) return false;
   Json root;
   try {
     root = parse_json(text, file.string());
