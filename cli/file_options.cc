@@ -190,8 +190,12 @@ std::filesystem::path database_file(const std::filesystem::path& out) {
 void require_writable(const fs::path& path) {
   const Destination to = runtime::destination_of(path);
   switch (to.kind) {
-    case Destination::Kind::File:
-      return runtime::require_writable_folder(fs::absolute(to.path).parent_path());
+    case Destination::Kind::File: {
+      const fs::path folder = fs::absolute(to.path).parent_path();
+      if (!fs::exists(folder))
+        throw runtime::IoError(path.string(), "the folder " + folder.string() + " does not exist");
+      return runtime::require_writable_folder(folder);
+    }
     case Destination::Kind::Stream:
       if (::access(to.path.c_str(), W_OK) != 0) runtime::throw_write_error(path, errno);
       return;
@@ -199,6 +203,13 @@ void require_writable(const fs::path& path) {
       if (::fcntl(to.descriptor, F_GETFL) < 0) runtime::throw_write_error(path, errno);
       return;
   }
+}
+
+fs::path writable_database(const fs::path& out) {
+  fs::path file = database_file(out);
+  if (file != out) runtime::require_writable_folder(out);
+  require_writable(file);
+  return file;
 }
 
 CLI::Option* FileOptions::reads(CLI::Option* option, PathKind kind) { return add(option, kind, true, false); }

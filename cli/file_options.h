@@ -24,8 +24,10 @@ enum class PathKind {
 /// Returns the database that a path for one names: a file *.rmdb or a stream; otherwise rules.rmdb in that folder.
 std::filesystem::path database_file(const std::filesystem::path& out);
 
-/// Throws IoError unless an output can be written there. Creates the folder of a file.
+/// Throws IoError unless an output can be written there.
 void require_writable(const std::filesystem::path& path);
+/// Returns database_file(out). Creates the folder if `out` is one. Throws what require_writable() throws.
+std::filesystem::path writable_database(const std::filesystem::path& out);
 
 /// A registry of the options of all commands that name files. Options outlive it.
 class FileOptions {

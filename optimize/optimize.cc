@@ -59,6 +59,7 @@ struct ModelFiles {
 
 ModelFiles read_model_files(const Options& options) {
   ModelFiles files{OnnxModel::read(options.model), {}};
+  require_inputs(options.input_shapes, files.model);
   if (!options.only_clean) try_benchmark_command(options.model, options.benchmark);
   for (const auto& path : options.inputs) {
     for (InputSet& set : read_input_sets(path, files.model)) files.input_sets.push_back(std::move(set));
@@ -227,7 +228,7 @@ class Optimization {
     } catch (const runtime::UsageError&) {
       if (found.empty()) throw;  // the target is not in a subgraph either
     }
-    std::ranges::stable_sort(found, std::ranges::greater(), &Explanation::matched_operators);
+    std::ranges::stable_sort(found, {}, &Explanation::distance);
     return found;
   }
 

@@ -277,18 +277,22 @@ void Discovery::log_tasks(const char* stage, const std::vector<prove::RankStatis
 
 void Discovery::write_summary() {
   RunSummary summary;
+  runtime::on_first_rank(world_, [&] {
+    const runtime::Manifest manifest(options_.out);
+    for (StageTime& stage : times_) stage.cut_proofs = prove::failed_tasks(manifest.statistics(stage.name));
+  });
   summary.stages = times_;
   for (const StageTime& stage : times_) summary.seconds += stage.already_done ? 0 : stage.seconds;
   summary.peak_memory_bytes = world_.max(runtime::peak_memory_bytes());
   summary.peak_memory_bytes_of_all_ranks = world_.sum(runtime::peak_memory_bytes());
   summary.funnel = funnel_;
-  observer_.ended(summary);
   runtime::on_first_rank(world_, [&] {
     Json counts = Json::object();
     for (const auto& [step, count] : funnel_) counts[step] = count;
     runtime::write_json(options_.out / "funnel.json",
                         {{"profile", profile_.name}, {"max_ops", profile_.max_ops}, {"funnel", counts}});
   });
+  observer_.ended(summary);
 }
 
 }  // namespace rulemill::pipeline

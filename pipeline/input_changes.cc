@@ -26,14 +26,19 @@ bool extends_or_removes(const enumerate::InputChange& change) {
   return change.component == "max_ops" && std::stoul(change.after) > std::stoul(change.before);
 }
 
-/// Removes the shards, journals and checkpoints. The rules of the last run stay until they are replaced.
-void remove_stage_files(const std::filesystem::path& out) {
-  std::vector<std::filesystem::path> outdated = {out / "shards"};
+/// Returns the shards, journals and checkpoints.
+std::vector<std::filesystem::path> stage_files(const std::filesystem::path& out) {
+  std::vector<std::filesystem::path> files = {out / "shards"};
   for (const auto& entry : std::filesystem::directory_iterator(out)) {
     const auto extension = entry.path().extension();
-    if (extension == ".journal" || extension == ".pieces") outdated.push_back(entry.path());
+    if (extension == ".journal" || extension == ".pieces") files.push_back(entry.path());
   }
-  for (const auto& path : outdated) std::filesystem::remove_all(path);
+  return files;
+}
+
+/// The rules of the last run stay until they are replaced.
+void remove_stage_files(const std::filesystem::path& out) {
+  for (const auto& path : stage_files(out)) std::filesystem::remove_all(path);
 }
 
 /// Returns whether a stage was finished.
@@ -42,6 +47,13 @@ bool has_results(const runtime::Manifest& manifest) {
       fingerprint::fingerprint_stage, dedup::join_stage, dedup::merge_stage, prove::prove_stage, prove::prune_stage,
       prove::generalize_stage};
   return std::ranges::any_of(stages, [&](const char* stage) { return !manifest.statistics(stage).empty(); });
+}
+
+/// Returns whether the folder has anything that a run computed: a run may have been refused before its first task.
+bool has_work(const runtime::Manifest& manifest) {
+  return has_results(manifest) || std::ranges::any_of(stage_files(manifest.folder()), [](const auto& path) {
+           return std::filesystem::exists(path) && !std::filesystem::is_empty(path);
+         });
 }
 
 }  // namespace
@@ -60,7 +72,7 @@ std::string apply_inputs(const std::filesystem::path& out, const enumerate::Inpu
   } else if (!manifest.inputs().empty() && manifest.inputs() != inputs) {
     const std::vector<enumerate::InputChange> changes = enumerate::find_changes(manifest.inputs(), inputs);
     words = enumerate::describe_changes(changes);
-    if (on_change == OnChange::Refuse || !std::ranges::all_of(changes, extends_or_removes)) {
+    if (on_change == OnChange::Refuse || (has_work(manifest) && !std::ranges::all_of(changes, extends_or_removes))) {
       throw runtime::InputError(out.string(), "was made from other inputs: " + words + "; choose another --out, or " +
                                                   "`rulemill discover --fresh`, which starts over");
     }

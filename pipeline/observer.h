@@ -19,6 +19,7 @@ struct StageTime {
   std::string name;
   double seconds = 0;
   bool already_done = false;
+  std::uint64_t cut_proofs = 0;  // by limits of time or memory; set at the end of the run, on the first rank
 };
 
 /// Counts after each step of a run, with the names of the steps.

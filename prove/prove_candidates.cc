@@ -260,10 +260,12 @@ ProveSummary prove_candidates(const std::filesystem::path& out, const std::strin
   return summary;
 }
 
-bool is_final(const runtime::Attributes& statistics) {
+std::uint64_t failed_tasks(const runtime::Attributes& statistics) {
   const auto found = statistics.find(failed_tasks_key);
-  return found == statistics.end() || std::get<std::uint64_t>(found->second) == 0;
+  return found == statistics.end() ? 0 : std::get<std::uint64_t>(found->second);
 }
+
+bool is_final(const runtime::Attributes& statistics) { return failed_tasks(statistics) == 0; }
 
 std::vector<CandidateResult> read_results(const std::filesystem::path& out) {
   const std::filesystem::path path = out / outcomes_file;

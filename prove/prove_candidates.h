@@ -41,6 +41,7 @@ inline constexpr const char* timings_file = "timings.json";
 
 /// The statistic of a stage that counts tasks that failed at a time or memory limit.
 inline constexpr const char* failed_tasks_key = "not_final";
+std::uint64_t failed_tasks(const runtime::Attributes& statistics);
 /// Returns false if tasks failed. The next run then repeats the stage, because it may succeed.
 bool is_final(const runtime::Attributes& statistics);
 

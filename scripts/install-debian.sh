@@ -8,11 +8,11 @@ packages=(
   g++ cmake ninja-build ccache pkg-config
   libopenmpi-dev openmpi-bin libhdf5-dev libz3-dev coinor-libcbc-dev libonnx-dev libprotobuf-dev protobuf-compiler
   catch2 libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libgoogle-perftools-dev
-  python3-venv ca-certificates
+  cvc5 patchelf python3-venv ca-certificates
 )
 test_packages=(
   clang clang-format clang-tidy shellcheck
-  cvc5 hdf5-tools libonnx-testdata patchelf
+  hdf5-tools libonnx-testdata
   chromium-headless-shell fonts-dejavu-core
   munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 )

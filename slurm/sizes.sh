@@ -40,18 +40,19 @@ seconds() {
   echo $(((((10#$days * 24 + 10#${parts[0]}) * 60) + 10#${parts[1]}) * 60 + 10#${parts[2]}))
 }
 
-# list_shortages KIND PARTITION NODES CORES MEMORY(MB) GPUS TIME: a line for each resource that the cluster never has.
+# list_shortages KIND PARTITION NODES CORES MEMORY(MB) GPUS TIME: a line for each resource that the cluster never has, and
+# with `now=yes` if too few nodes of the size are up.
 list_shortages() {
   local kind=$1 where=$2 nodes=$3 cores=$4 memory=$5 gpus=$6 limit=$7
-  local available enough=0 max_cores=0 max_memory=0 max_gpus=0 max_time=0
-  available=$(sinfo --noheader --Node ${where:+--partition="$where"} --format='%n %c %m %G %l %P') || return 0
+  local available enough=0 up=0 max_cores=0 max_memory=0 max_gpus=0 max_time=0
+  available=$(sinfo --noheader --Node ${where:+--partition="$where"} --format='%n %c %m %G %l %T %P') || return 0
   # Without a partition, Slurm uses the default one, which sinfo marks with a star.
   [[ -n $where ]] || available=$(grep '\*$' <<<"$available" || echo "$available")
   if [[ -z $available ]]; then
     echo "$kind: no partition '$where'"
     return
   fi
-  while read -r _ has_cores has_memory gres allowed _; do
+  while read -r _ has_cores has_memory gres allowed state _; do
     local has_gpus=0
     [[ $gres =~ gpu:([^:,()]+:)?([0-9]+) ]] && has_gpus=${BASH_REMATCH[2]}
     [[ $allowed == infinite ]] && allowed=99999-0
@@ -60,13 +61,18 @@ list_shortages() {
     ((has_memory <= max_memory)) || max_memory=$has_memory
     ((has_gpus <= max_gpus)) || max_gpus=$has_gpus
     ((allowed <= max_time)) || max_time=$allowed
-    if ((has_cores >= cores && has_memory >= memory && has_gpus >= gpus)); then enough=$((enough + 1)); fi
+    if ((has_cores >= cores && has_memory >= memory && has_gpus >= gpus)); then
+      enough=$((enough + 1))
+      [[ $state == *'*' || $state =~ drain|down|fail|unknown ]] || up=$((up + 1))
+    fi
   done <<<"$available"
   ((cores <= max_cores)) || echo "$kind: a node needs $cores cores; the largest has $max_cores"
   ((memory <= max_memory)) || echo "$kind: a node needs $memory MB of memory; the largest has $max_memory MB"
   ((gpus <= max_gpus)) || echo "$kind: a node needs $gpus GPUs; the largest has $max_gpus"
   if ((cores <= max_cores && memory <= max_memory && gpus <= max_gpus && enough < nodes)); then
     echo "$kind: $nodes nodes of $cores cores, $memory MB and $gpus GPUs are needed; there are $enough"
+  elif [[ ${now:-no} == yes ]] && ((enough >= nodes && up < nodes)); then
+    echo "$kind: $nodes nodes of the size are needed; $up of $enough are up, the others are drained or down"
   fi
   (($(seconds "$limit") <= max_time)) || echo "$kind: the time limit $limit is longer than the partition allows"
 }
@@ -85,6 +91,7 @@ shortages_of() {
 # A job that no node satisfies would wait in the queue forever.
 require_fit() {
   local shortages
+  require_controller
   shortages=$(shortages_of "$1")
   [[ -z $shortages ]] || fail "${shortages//$'\n'/; }; nothing was submitted: change the sizes in $RULEMILL_SITE"
 }
@@ -98,7 +105,7 @@ require_controller() {
 }
 
 check_sizes() {
-  local shortages kinds=(cpu optimize)
+  local shortages kinds=(cpu optimize) now=yes
   require_controller
   [[ -z $gpu_partition ]] || kinds+=(gpu)
   shortages=$(for kind in "${kinds[@]}"; do shortages_of "$kind"; done)

@@ -99,8 +99,7 @@ IndexExprPtr Expander::resolve(const syntax::Index& node) {
     default:
       break;
   }
-  if (!is_positive(*b))
-    fail(node.b->place, "this divisor may be zero: divide by sizes, positive numbers and their products");
+  if (!is_positive(*b)) fail(node.b->place, divisor_may_be_zero);
   return combine(node.kind == Kind::FloorDiv ? IndexKind::Div : IndexKind::Mod, a, b);
 }
 
@@ -129,8 +128,7 @@ IndexExprPtr Expander::expand_element(const syntax::Index& node) {
 
 IndexExprPtr Expander::expand_exact_division(const syntax::Index& node) {
   IndexExprPtr a = expand_index(*node.a), b = expand_index(*node.b);
-  if (!is_positive(*b))
-    fail(node.b->place, "this divisor may be zero: divide by sizes, positive numbers and their products");
+  if (!is_positive(*b)) fail(node.b->place, divisor_may_be_zero);
   const bool is_exact_constant =
       a->kind == IndexKind::Constant && b->kind == IndexKind::Constant && a->value % b->value == 0;
   const bool is_stated = std::ranges::any_of(instance_.conditions, [&](const Comparison& condition) {

@@ -2,6 +2,9 @@
 #include "algebra/expansion/expander.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {
 
@@ -63,8 +66,7 @@ ScalarExprPtr Expander::expand_scalar(const syntax::Scalar& node) {
     }
     case Kind::DivideBySize: {
       const IndexExprPtr divisor = expand_index(*node.divisor);
-      if (!is_positive(*divisor))
-        fail(node.divisor->place, "this divisor may be zero: divide by sizes, positive numbers and their products");
+      if (!is_positive(*divisor)) fail(node.divisor->place, divisor_may_be_zero);
       ScalarExpr inverse;
       if (divisor->kind == IndexKind::Constant) {
         inverse.value = make_rational(1, divisor->value);
@@ -224,8 +226,12 @@ ScalarExprPtr Expander::expand_application(const syntax::Scalar& node) {
   ScalarExpr expr;
   expr.kind = ScalarExpr::Kind::Apply;
   const Function* function = context_.function(name, &expr.function);
-  if (!function)
-    fail(node.place, "'" + name + "' is no scalar function; define one, such as function larger(a, b) = max(a, b)");
+  if (!function) {
+    const std::vector<std::string> close = runtime::close_names(name, context_.function_names());
+    fail(node.place, fmt::format("'{}' is no scalar function; {}", name,
+                                 close.empty() ? "define one, such as function larger(a, b) = max(a, b)"
+                                               : fmt::format("did you mean {}?", fmt::join(close, " or "))));
+  }
   if (function->arity != node.operands.size())
     fail(node.place,
          fmt::format("function '{}' takes {} arguments, found {}", name, function->arity, node.operands.size()));

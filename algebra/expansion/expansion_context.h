@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "algebra/language/syntax.h"
 
@@ -13,6 +14,7 @@ namespace rulemill::algebra {
 /// The expander's access to the library: functions by name and, for composites, other operators and their instances.
 struct ExpansionContext {
   std::function<const Function*(const std::string&, std::uint32_t* index)> function;
+  std::function<std::vector<std::string>()> function_names;
   std::function<const OperatorInstance&(const std::string& op, const Parameters&, std::span<const std::uint32_t> ranks)>
       instantiate;
   std::function<const syntax::Operator*(const std::string& op)> find;

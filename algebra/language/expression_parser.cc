@@ -120,6 +120,11 @@ IndexPtr Parser::parse_named_index(const Token& token, Index index) {
 }
 
 Comparison Parser::parse_comparison() {
+  if (has_value_ahead()) {
+    cursor_.fail(cursor_.peek(),
+                 "a condition compares indices and sizes, found a value; choose values by a function, such as "
+                 "function if_positive(a, b) = gate(less(0, a), b)");
+  }
   Comparison comparison;
   comparison.a = parse_index();
   const ComparisonSign& sign = parse_comparison_sign(cursor_);
@@ -279,10 +284,11 @@ ScalarPtr Parser::parse_scalar_factor() {
   }
   if (token.kind != Token::Kind::Name) cursor_.fail(token, "expected a value, found " + quoted(token));
   cursor_.next();
-  const bool reduces = (token.text == "sum" || token.text == "max") && cursor_.is("(") &&
-                       cursor_.peek(1).kind == Token::Kind::Name &&
+  const bool reduces = cursor_.is("(") && cursor_.peek(1).kind == Token::Kind::Name &&
                        (cursor_.is("<", 2) || (cursor_.is("...", 2) && cursor_.is("<", 3)));
   if (reduces) {
+    if (token.text != "sum" && token.text != "max")
+      cursor_.fail(token, "'" + token.text + "' is no reduction; known are sum and max");
     node.kind = token.text == "sum" ? Scalar::Kind::Sum : Scalar::Kind::Max;
     return parse_reduction(std::move(node));
   }

@@ -87,6 +87,11 @@ struct Library::Impl {
 
   ExpansionContext context(Library& library) {
     return {[this](const std::string& name, std::uint32_t* index) { return find_function(name, index); },
+            [this] {
+              std::vector<std::string> names;
+              for (const Function& each : functions) names.push_back(each.name);
+              return names;
+            },
             [&library](const std::string& op, const Parameters& parameters, std::span<const std::uint32_t> ranks)
                 -> const OperatorInstance& { return library.instantiate(op, parameters, ranks); },
             [this](const std::string& op) { return find(op); }};

@@ -136,7 +136,10 @@ void run(Context& context, const OptimizeOptions& given) {
     if (!file.empty()) require_writable(file);
   }
   const optimize::Summary summary = optimize_model(options, given.runtime, context);
-  if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
+  if (!options.explain.empty()) {
+    context.report = {{"explanations", optimize::to_json(summary.explanations)}};
+    return context.print(optimize::to_text(summary.explanations));
+  }
   if (!given.report.empty()) write_page(given.report, "report", optimize::page_data(summary));
   if (!summary.warning.empty() && !context.options.quiet)
     std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());

@@ -73,7 +73,9 @@ algebra::Provenance check_certificates(Context& context, algebra::Library& libra
     if (rules->size() < min_rules_for_processes) workers.command.clear();
     if (!with_cvc5) return;
     options.cvc5 = prove::find_cvc5();
-    if (options.cvc5.empty()) throw runtime::UsageError("--cvc5", "cvc5 is not on PATH");
+    if (options.cvc5.empty())
+      throw runtime::UsageError("--cvc5",
+                                "cvc5 is neither beside rulemill nor on PATH; on Debian: apt-get install cvc5");
   });
   prove::TaskScheduler scheduler(context.world, library, workers, "check");
   prove::DatabaseCheck result;

@@ -70,7 +70,7 @@ void generalize(Context& context, const GeneralizeOptions& options) {
   const std::filesystem::path out = database_file(context.options.out);
   runtime::on_first_rank(context.world, [&] {
     rules = algebra::load_rule_set(rules_file(context.options), library, bank, symbols);
-    require_writable(out);
+    writable_database(context.options.out);
   });
   prove::WorkerProcessOptions workers = worker_options(context.options, options.proofs);
   if (!rules.provenance.seeds.empty()) workers.worker.prover.seed = rules.provenance.seeds[0];

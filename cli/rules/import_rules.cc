@@ -64,8 +64,7 @@ void import(Context& context, const ImportOptions& options) {
   database.provenance.build = RULEMILL_VERSION;
   database.provenance.solver = prove::Solver::version();
   report_verdicts(context, "rules", verdicts, places);
-  const std::filesystem::path out = database_file(context.options.out);
-  require_writable(out);
+  const std::filesystem::path out = writable_database(context.options.out);
   algebra::save(database, bank, symbols, out);
   context.print(fmt::format("{}: {} core, {} derived; {} subsumed by a core rule and omitted\n", out.string(),
                             std::ranges::count(places, ImportPlacement::Kind::Core, &ImportPlacement::kind),

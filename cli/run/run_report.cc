@@ -3,12 +3,23 @@
 #include "cli/run/audit_report.h"
 #include "cli/run/task_tables.h"
 #include "cli/text_table.h"
+#include "runtime/text/error.h"
 #include "runtime/text/quantity.h"
 
 namespace rulemill::cli {
 
 using runtime::format_count;
 using runtime::Json;
+
+std::string cut_proofs_text(const std::map<std::string, std::uint64_t>& cut_proofs) {
+  std::string text;
+  for (const auto& [stage, count] : cut_proofs) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + format_count(count) + " of " + stage;
+  }
+  if (text.empty()) return text;
+  return "limits of time or memory cut proofs: " + text +
+         "; run again with a larger --proof-timeout or --proof-memory to repeat them";
+}
 
 void RunReport::begin(const pipeline::RunDescription& run) {
   context_.report["profile"] = run.profile;
@@ -119,6 +130,14 @@ void RunReport::ended(const pipeline::RunSummary& summary) {
   }
   context_.print("\n" + funnel.text());
   context_.report["funnel"] = counts;
+  std::map<std::string, std::uint64_t> cut_proofs;
+  for (const pipeline::StageTime& stage : summary.stages) cut_proofs[stage.name] = stage.cut_proofs;
+  context_.report["cut_proofs"] = cut_proofs;
+  const std::string cut = cut_proofs_text(cut_proofs);
+  if (!cut.empty()) context_.print("\n" + cut + "\n");
+  runtime::on_first_rank(context_.world, [&] {
+    if (strict_ && !cut.empty()) throw runtime::Error("--strict", cut);
+  });
 }
 
 pipeline::Observer& RunReport::begin_profile(const std::filesystem::path&) {

@@ -8,10 +8,13 @@
 
 namespace rulemill::cli {
 
+/// Returns which limits cut how many proofs, and what to do; empty if none were cut.
+std::string cut_proofs_text(const std::map<std::string, std::uint64_t>& cut_proofs);
+
 class RunReport final : public pipeline::Observer {
  public:
-  /// The context must outlive the report.
-  explicit RunReport(Context& context) : context_(context) {}
+  /// The context must outlive the report. `strict`: ended() throws Error if limits cut proofs.
+  explicit RunReport(Context& context, bool strict = false) : context_(context), strict_(strict) {}
 
   void begin(const pipeline::RunDescription& run) override;
   void inputs_changed(const std::string& changes) override;
@@ -28,6 +31,7 @@ class RunReport final : public pipeline::Observer {
 
  private:
   Context& context_;
+  bool strict_;
   std::unique_ptr<Context> profile_context_;  // silent: only its report is used
   std::unique_ptr<RunReport> profile_report_;
 };

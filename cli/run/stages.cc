@@ -25,7 +25,7 @@ struct StageOptions {
   pipeline::Options run;
   ProofOptions proofs;
   std::string device = "auto", generalized = "core";
-  bool no_sync = false;
+  bool no_sync = false, strict = false;
 };
 
 const std::map<std::string, prove::GeneralizedTier> tiers = {{"none", prove::GeneralizedTier::None},
@@ -64,6 +64,7 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
       ->check(whole_number(1));
   app.add_flag("--no-sync", stage_options.no_sync,
                "do not wait until files are on storage; a crash of the machine may lose the run");
+  app.add_flag("--strict", stage_options.strict, "exit with code 1 if a limit of time or memory cut proofs");
   add_common_options(app, options);
 }
 
@@ -81,7 +82,7 @@ void run(Context& context, const StageOptions& stage_options, std::size_t last, 
   options.build = RULEMILL_VERSION;
   options.progress = context.progress;
   runtime::set_file_sync(!stage_options.no_sync);
-  RunReport report(context);
+  RunReport report(context, stage_options.strict);
   pipeline::run(context.world, options, last, only_last, report);
 }
 

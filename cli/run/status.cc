@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/page.h"
 #include "cli/run/run_events.h"
+#include "cli/run/run_report.h"
 #include "cli/text_table.h"
 #include "dedup/join/join.h"
 #include "fingerprint/shards.h"
@@ -191,11 +192,13 @@ void show_run(Context& context, const StatusOptions& options) {
   }
   report["ranks"] = balance(runs);
   TextTable table({"stage", "state", "time"});
+  std::map<std::string, std::uint64_t> cut_proofs;
   for (const auto& [stage, run_stage] : pipeline::stages) {
     const std::string state = stage_state(manifest, stage, run, running);
     const std::optional<double> seconds = stage_seconds(report["ranks"], manifest, stage);
     table.add({stage, state, seconds ? runtime::format_seconds(*seconds) : ""});
-    report["stages"].push_back({{"name", stage}, {"state", state}});
+    cut_proofs[stage] = prove::failed_tasks(manifest.statistics(stage));
+    report["stages"].push_back({{"name", stage}, {"state", state}, {"cut_proofs", cut_proofs[stage]}});
     if (seconds) report["stages"].back()["seconds"] = *seconds;
   }
   context.print(table.text());
@@ -207,6 +210,7 @@ void show_run(Context& context, const StatusOptions& options) {
       report["funnel"] = Json::object();
     }
   }
+  if (const std::string cut = cut_proofs_text(cut_proofs); !cut.empty()) context.print("\n" + cut + "\n");
   if (!options.html.empty()) write_page(options.html, "status", report);
   if (!options.required_stage.empty() && manifest.statistics(options.required_stage).empty())
     throw runtime::Interrupted(options.out, "stage " + options.required_stage + " is not finished");

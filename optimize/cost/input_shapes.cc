@@ -4,6 +4,7 @@
 
 #include "optimize/model/given_inputs.h"
 #include "runtime/text/error.h"
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::optimize {
 
@@ -32,6 +33,14 @@ std::pair<std::string, std::vector<std::int64_t>> parse_input_shape(const std::s
   return {text.substr(0, colon), dims};
 }
 
+void require_inputs(const InputShapes& shapes, const OnnxModel& model) {
+  const std::vector<std::string> known = model.input_names();
+  for (const auto& [name, dims] : shapes) {
+    if (std::ranges::find(known, name) == known.end())
+      throw runtime::UsageError("--input-shape", runtime::unknown_name("input of the model", name, known));
+  }
+}
+
 GraphEvaluator::Sizes given_sizes(const InputShapes& shapes, const ImportedModel& import, const GraphBank& bank) {
   GraphEvaluator::Sizes sizes;
   for (const auto& [input, dims] : shapes) {
@@ -42,7 +51,7 @@ GraphEvaluator::Sizes given_sizes(const InputShapes& shapes, const ImportedModel
     }
     const algebra::Shape& shape = *bank.value(*found).type;
     if (!add_sizes(sizes, shape, dims))
-      throw runtime::UsageError("--input-shape", "input '" + name + "' is " + bank.symbols().to_string(shape));
+      throw runtime::UsageError("--input-shape", "input '" + name + "' is " + shape_text(shape, bank.symbols()));
   }
   return sizes;
 }

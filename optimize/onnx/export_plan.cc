@@ -2,6 +2,8 @@
 #include <set>
 #include <unordered_set>
 
+#include "optimize/model/evaluate.h"
+#include "optimize/model/numbers.h"
 #include "optimize/onnx/export.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/raised_opset.h"
@@ -204,7 +206,7 @@ class Planner {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const LoweredNode::Reference& from = step.arguments[i];
       if (from.source == LoweredNode::Reference::Source::Literal) {
-        if (record.literals[from.number] != arguments[i]) return false;
+        if (!is_literal(arguments[i], record.literals[from.number])) return false;
       } else if (from.source == LoweredNode::Reference::Source::Input) {
         auto& slot = bound[from.number];
         if (slot && *slot != arguments[i]) return false;
@@ -219,6 +221,13 @@ class Planner {
       }
     }
     return true;
+  }
+
+  /// Whether the value is the literal, which the search may know by the name of a number.
+  bool is_literal(ValueId value, ValueId literal) {
+    if (is_number(bank_.node_of(value))) value = ConstantFolder(bank_).fold(value);
+    const double number = bank_.tensor(bank_.node_of(literal).source)->values.at(0);
+    return bank_.value(value).type == bank_.value(literal).type && is_constant_of(bank_, value, number);
   }
 
   std::optional<OnnxNodeSpec> make_spec(algebra::InstanceId instance_id, const std::vector<ValueId>& arguments,

@@ -63,6 +63,7 @@ class Importer {
     }
     for (const auto& output : graph.output()) result_.outputs.push_back(find_value(output.name()));
     result_.dynamic_dims = types_.dynamic_dims();
+    result_.invalid_node = types_.invalid_node();
     for (const auto& [name, value] : result_.values) {
       KnownTensor known = known_.find(name);
       if (known.numbers && !known.numbers->owner) known.numbers.reset();  // the model may not live as long

@@ -40,6 +40,7 @@ struct ImportedModel {
   std::vector<DynamicDim> dynamic_dims;                           // in order of appearance
   SizeBounds bounds;                                              // of the dynamic dimensions
   std::unordered_map<std::string, KnownTensor> known_values;      // by ONNX name; no elements of the model
+  std::string invalid_node;                                       // of shapes/types.h
   std::uint32_t normalizations = 0;                               // nodes that may be read as parts
 };
 

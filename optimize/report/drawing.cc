@@ -15,7 +15,7 @@ constexpr int row_height = 74;  // with the shape of the result below each box
 std::string shape_label(const ValueType& type, const algebra::Symbols& symbols) {
   if (!type) return "";
   std::string text;
-  for (const algebra::Poly& dim : *type) text += (text.empty() ? "" : "×") + symbols.to_string(dim);
+  for (const algebra::Poly& dim : *type) text += (text.empty() ? "" : "×") + size_text(dim, symbols);
   return text.empty() ? "scalar" : text;
 }
 

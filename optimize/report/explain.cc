@@ -1,7 +1,8 @@
 #include "optimize/report/explain.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "optimize/cost/cost_model.h"
 #include "optimize/report/explained_rule.h"
 #include "runtime/text/error.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
 
@@ -18,6 +20,8 @@ namespace {
 struct PartialMatch {
   std::size_t operators = 0;  // matched
   std::string obstacle;       // empty for a complete match
+  std::string requirement;    // what would remove the obstacle
+  double seconds_after = 0;   // of the graph, if the rule applies
 };
 
 class NodeExplainer {
@@ -32,7 +36,7 @@ class NodeExplainer {
   std::vector<Explanation> run(const std::string& target) {
     const ExplainedRule rule(target, model_.database, model_.rules, model_.bank, model_.terms);
     const bool is_rule = rule.exists();
-    if (is_rule && !rule.absence_reason().empty()) return {{rule.first_id(), "", rule.absence_reason()}};
+    if (is_rule && !rule.absence_reason().empty()) return {{rule.first_id(), "", "", rule.absence_reason(), ""}};
     const std::set<NodeId> at = is_rule ? std::set<NodeId>() : nodes_named(target);
     std::vector<Explanation> found;
     for (std::uint32_t number = 0; number < model_.matcher.patterns().size(); ++number) {
@@ -43,7 +47,8 @@ class NodeExplainer {
         if (is_rule || at.contains(id)) explain_at(number, name, id, found);
       }
     }
-    std::ranges::stable_sort(found, std::ranges::greater(), &Explanation::matched_operators);
+    if (found.empty() && !is_rule) found.push_back(place_of(*at.begin()));
+    std::ranges::stable_sort(found, {}, &Explanation::distance);
     return found;
   }
 
@@ -67,6 +72,8 @@ class NodeExplainer {
       if (model_.bank.node(id).kind != Node::Kind::Algebra || !found.insert(id).second) continue;
       for (const ValueId argument : model_.bank.node(id).arguments) open.push_back(model_.bank.value(argument).node);
     }
+    if (found.empty())
+      throw runtime::UsageError("--explain", "'" + name + "' computes nothing; the clean-up removes it");
     return found;
   }
 
@@ -80,25 +87,36 @@ class NodeExplainer {
       const auto& wanted = model_.terms.instance_of(root);
       if (wanted.operator_name != model_.bank.instance(node).operator_name) continue;
       if (term.output >= node.outputs.size()) continue;
-      const PartialMatch match = match_term(root, node.outputs[term.output]);
-      add(pattern.reversed ? rule + ", reversed" : rule, id, match.operators,
-          match.obstacle.empty() ? reason_after_match(number, id) : match.obstacle, found);
+      PartialMatch match = match_term(root, node.outputs[term.output]);
+      if (match.obstacle.empty()) find_effect(number, id, match);
+      const std::string name = pattern.reversed ? rule + ", reversed" : rule;
+      const auto known = std::ranges::find_if(
+          found, [&](const Explanation& each) { return each.rule == name && each.reason == match.obstacle; });
+      if (known != found.end()) {
+        ++known->times;
+        return;
+      }
+      Explanation& explanation = found.emplace_back(place_of(id));
+      explanation.rule = name;
+      explanation.reason = std::move(match.obstacle);
+      explanation.requirement = std::move(match.requirement);
+      explanation.matched_operators = match.operators;
+      const std::size_t size = model_.terms.nodes(pattern.source).size();
+      explanation.missing_operators = size - std::min(size, match.operators);
+      explanation.seconds_after = match.seconds_after;
       return;
     }
   }
 
-  void add(std::string rule, NodeId id, std::size_t operators, std::string reason,
-           std::vector<Explanation>& found) const {
-    for (Explanation& each : found) {
-      if (each.rule == rule && each.reason == reason) {
-        ++each.times;
-        return;
-      }
-    }
+  /// Returns the place of a node, without a rule.
+  Explanation place_of(NodeId id) const {
+    Explanation at;
+    at.place = at.stands = model_.bank.instance(model_.bank.node(id)).name;
     const auto record = record_of_.find(id);
-    const std::string place =
-        record == record_of_.end() ? model_.bank.instance(model_.bank.node(id)).operator_name : record->second->name;
-    found.push_back({std::move(rule), place, std::move(reason), operators});
+    if (record == record_of_.end()) return at;
+    at.place = record->second->name;
+    at.stands = record->second->op_type + ", read as " + at.stands;
+    return at;
   }
 
   PartialMatch match_term(algebra::TermId id, ValueId value) {
@@ -106,24 +124,31 @@ class NodeExplainer {
     const Value& actual = model_.bank.value(value);
     if (const auto variable = positive_variable(id, model_.terms)) {
       if (positivity_.is_positive(value)) return match_term(*variable, value);
-      return {0, describe_value(value) + " is not known to be positive, as the rule's " +
-                     model_.terms.term(*variable).name + " must be"};
+      return {0,
+              describe_value(value) + " is not known to be positive, as the rule's " +
+                  model_.terms.term(*variable).name + " must be",
+              "it were known to be positive"};
     }
     if (term.is_variable) {
-      if (!actual.type) return {0, "the type of " + describe_value(value) + " is not known"};
+      if (!actual.type) return {0, "the type of " + describe_value(value) + " is not known", "it were known"};
       if (actual.type->size() == term.rank) return {};
-      return {0, describe_value(value) + " has rank " + std::to_string(actual.type->size()) + ", the rule's " +
-                     term.name + " has rank " + std::to_string(term.rank)};
+      return {0,
+              describe_value(value) + " has rank " + std::to_string(actual.type->size()) + ", the rule's " + term.name +
+                  " has rank " + std::to_string(term.rank),
+              "the ranks were the same"};
     }
     const algebra::OperatorInstance& wanted = model_.terms.instance_of(id);
     const Node& node = model_.bank.node(actual.node);
     if (node.kind != Node::Kind::Algebra || model_.bank.instance(node).operator_name != wanted.operator_name) {
-      return {0, "the rule has " + wanted.operator_name + " where the model has " + describe_value(value)};
+      return {0, "the rule has " + wanted.operator_name + " where the model has " + describe_value(value),
+              "the model had " + wanted.operator_name + " there"};
     }
     if (node.instance != wanted.id) {
       const std::string& actual_name = model_.bank.instance(node).name;
-      if (actual_name == wanted.name) return {0, "the rule has " + wanted.name + " on tensors of other ranks"};
-      return {0, "the rule has " + wanted.name + " where the model has " + actual_name};
+      if (actual_name == wanted.name)
+        return {0, "the rule has " + wanted.name + " on tensors of other ranks", "the ranks were the same"};
+      return {0, "the rule has " + wanted.name + " where the model has " + actual_name,
+              "the model had " + wanted.name + " there"};
     }
     const auto& arguments = model_.terms.node(term.node).arguments;
     PartialMatch match = match_arguments(arguments, node.arguments);
@@ -140,7 +165,7 @@ class NodeExplainer {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const PartialMatch match = match_term(wanted[i], values[i]);
       all.operators += match.operators;
-      if (all.obstacle.empty()) all.obstacle = match.obstacle;
+      if (all.obstacle.empty()) all.obstacle = match.obstacle, all.requirement = match.requirement;
     }
     return all;
   }
@@ -164,8 +189,8 @@ class NodeExplainer {
     return name;
   }
 
-  /// Returns the reason why a complete match did not lead to a rewrite.
-  std::string reason_after_match(std::uint32_t number, NodeId id) {
+  /// Sets what a complete match would lead to, or why it leads to no rewrite.
+  void find_effect(std::uint32_t number, NodeId id, PartialMatch& match) {
     const Pattern& pattern = model_.matcher.patterns()[number];
     const NodeId near[] = {id};
     for (const Rewrite& rewrite : model_.matcher.rewrites(model_.import.outputs, near)) {
@@ -173,19 +198,19 @@ class NodeExplainer {
       std::unordered_map<ValueId, ValueId> replacements;
       for (const auto& [before, after] : rewrite.replacements) replacements.emplace(before, after);
       const double before = model_.cost.graph_seconds(model_.import.outputs);
-      const double after = model_.cost.graph_seconds(model_.bank.replace(model_.import.outputs, replacements));
-      char text[120];
-      std::snprintf(text, sizeof text, "it applies; by the cost model the graph would take %.4g ms instead of %.4g ms",
-                    after * 1e3, before * 1e3);
-      return text;
+      match.seconds_after = model_.cost.graph_seconds(model_.bank.replace(model_.import.outputs, replacements));
+      match.obstacle = fmt::format("by the cost model the graph would take {:.4g} ms instead of {:.4g} ms",
+                                   match.seconds_after * 1e3, before * 1e3);
+      match.requirement = match.seconds_after < before ? "no cheaper graph is found and a measurement agrees"
+                                                       : "its result were cheaper (--cost onnxruntime measures nodes)";
+      return;
     }
-    const algebra::Rule& rule = model_.rules[pattern.rule].rule;
-    std::string reason = "all its operators match, but sizes or uses do not";
-    for (const algebra::SizeCondition& condition : rule.condition) {
-      reason += (&condition == rule.condition.data() ? "; it requires " : ", ") +
-                algebra::to_string(condition, model_.bank.symbols());
-    }
-    return reason;
+    const auto& conditions = model_.rules[pattern.rule].rule.condition;
+    match.obstacle = "all its operators match, but sizes or uses do not";
+    match.requirement = runtime::join_text(conditions, [&](const algebra::SizeCondition& condition) {
+      return algebra::to_string(condition, model_.bank.symbols());
+    });
+    if (conditions.empty()) match.requirement = "sizes and uses were those of the rule";
   }
 
   const ExplainedModel& model_;
@@ -200,18 +225,30 @@ std::vector<Explanation> explain(const ExplainedModel& model, const std::string&
 }
 
 std::string to_text(const std::vector<Explanation>& explanations) {
-  constexpr std::size_t max_lines = 40;
-  std::string text;
-  for (std::size_t i = 0; i < explanations.size() && i < max_lines; ++i) {
-    const Explanation& each = explanations[i];
-    text += each.rule + (each.place.empty() ? " has no instance for the model" : " at " + each.place);
-    if (each.times > 1) text += " and " + std::to_string(each.times - 1) + " more";
-    text += ": " + each.reason + "\n";
+  if (explanations.empty()) return "no operator of the model is the root of a side of the rule\n";
+  const Explanation& nearest = explanations[0];
+  if (nearest.place.empty()) return fmt::format("{} has no instance for the model: {}\n", nearest.rule, nearest.reason);
+  std::string text = fmt::format("At {} stands {}.\n", nearest.place, nearest.stands);
+  if (nearest.rule.empty()) return text + "No rule of the databases has this operator at its root.\n";
+  const bool applies = nearest.seconds_after > 0;
+  text += fmt::format("Rule {} {}", nearest.rule, applies ? "applies" : "comes nearest");
+  if (explanations.size() > 1) text += fmt::format(" (first of {}; --json FILE has all)", explanations.size());
+  if (nearest.times > 1) text += fmt::format(", as at {} more places", nearest.times - 1);
+  return text +
+         fmt::format(": {}.\nIt would {} if {}.\n", nearest.reason, applies ? "be used" : "apply", nearest.requirement);
+}
+
+runtime::Json to_json(const std::vector<Explanation>& explanations) {
+  runtime::Json list = runtime::Json::array();
+  for (const Explanation& each : explanations) {
+    list.push_back({{"rule", each.rule},
+                    {"place", each.place},
+                    {"stands", each.stands},
+                    {"reason", each.reason},
+                    {"requirement", each.requirement},
+                    {"places", each.times}});
   }
-  if (explanations.empty()) text = "no operator of the model is the root of a side of the rule\n";
-  if (explanations.size() > max_lines)
-    text += "and " + std::to_string(explanations.size() - max_lines) + " more reasons\n";
-  return text;
+  return list;
 }
 
 }  // namespace rulemill::optimize

@@ -40,9 +40,8 @@ std::vector<std::string> body_lines(const std::string& text) {
   return lines;
 }
 
-std::string cleaning_text(const Summary& summary) {
-  const std::string text =
-      fmt::format("clean-up: {} -> {} nodes\n", summary.nodes_before_cleaning, summary.nodes_after_cleaning);
+std::string cleaning_lines(const Summary& summary) {
+  const std::string text = cleaning_text(summary) + "\n";
   return summary.bit_comparison ? text + bit_comparison_text(*summary.bit_comparison) + "\n" : text;
 }
 
@@ -60,7 +59,7 @@ std::string only_clean_text(const Summary& summary) {
       fmt::format("{}: opset {}\n\n{:<24} {:>6} {:>6}\n", summary.model, summary.opset, "operator", "before", "after");
   for (const auto& row : summary.rows)
     text += fmt::format("{:<24} {:>6} {:>6}\n", row.name, row.before.count, row.after.count);
-  text += "\n" + cleaning_text(summary);
+  text += "\n" + cleaning_lines(summary);
   text += fmt::format("initializers: {} -> {}\n", runtime::format_bytes(summary.bytes_before),
                       runtime::format_bytes(summary.bytes_after));
   if (!summary.onnxruntime_skipped_reason.empty())
@@ -76,7 +75,7 @@ std::string to_text(const Summary& summary) {
                                  summary.rules_loaded, summary.device, summary.device_description);
   if (!summary.cost_source.empty()) text += "costs measured: " + summary.cost_source + "\n";
   if (!summary.sizes.empty()) text += "dynamic dimensions: " + sizes_text(summary) + "\n";
-  text += "\n" + table_text(summary) + "\n" + cleaning_text(summary) + benchmark_text(summary);
+  text += "\n" + table_text(summary) + "\n" + cleaning_lines(summary) + benchmark_text(summary);
   text += outcome_text(summary) + "\n";
   if (summary.subgraphs > 0)
     text += fmt::format("subgraphs: {} searched, {} changed\n", summary.subgraphs, summary.subgraphs_changed);
@@ -145,6 +144,7 @@ runtime::Json benchmark_json(const BenchmarkResult& benchmark) {
   for (const CandidateTimes& each : benchmark.candidates) {
     json["candidates"].push_back({{"failure", each.failure},
                                   {"reason", each.reason},
+                                  {"model_milliseconds", each.model_milliseconds},
                                   {"milliseconds", each.milliseconds},
                                   {"ratio", each.speedup},
                                   {"quartiles", {each.lower, each.upper}},

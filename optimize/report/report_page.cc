@@ -27,14 +27,15 @@ Json headline(const Summary& summary) {
   const BenchmarkResult& benchmark = summary.benchmark;
   if (const CandidateTimes* times = summary.changed ? selected_times(benchmark) : nullptr) {
     return {{"text", fmt::format("{:.2f} times as fast, measured", times->speedup)},
-            {"detail", fmt::format("{:.4g} → {:.4g} ms in {}{}; median of {} rounds, quartiles {:.2f} and {:.2f}",
-                                   benchmark.milliseconds, times->milliseconds, benchmark.runner,
-                                   benchmark.shapes.empty() ? "" : ", " + benchmark.shapes, times->rounds, times->lower,
-                                   times->upper)}};
+            {"detail",
+             fmt::format("{:.4g} → {:.4g} ms in {}; median of {} rounds, quartiles {:.2f} and {:.2f}{}",
+                         times->model_milliseconds, times->milliseconds, timing_place(benchmark), times->rounds,
+                         times->lower, times->upper, summary.cleaned ? "; with the " + cleaning_text(summary) : "")}};
   }
   const std::string skipped = benchmark.skipped_reason.empty() ? "" : "not timed: " + benchmark.skipped_reason;
   if (summary.changed && !summary.fired.empty()) return {{"text", "Optimized, not measured"}, {"detail", skipped}};
-  return {{"text", outcome_text(summary)}, {"detail", skipped}};
+  const std::string cleaning = summary.cleaned ? cleaning_text(summary) + "; " : "";
+  return {{"text", cleaning + outcome_text(summary)}, {"detail", skipped}};
 }
 
 std::string estimate_text(const Summary& summary) {

@@ -24,6 +24,10 @@ std::string fired_title(const Summary::FiredRule& fired) {
   return title + (fired.certified ? ", proved" : ", without a certificate");
 }
 
+std::string cleaning_text(const Summary& summary) {
+  return fmt::format("clean-up: {} -> {} nodes", summary.nodes_before_cleaning, summary.nodes_after_cleaning);
+}
+
 std::string outcome_text(const Summary& summary) {
   const char* without_result = summary.cleaned ? "; no rule is applied" : "; the model is unchanged";
   if (!summary.warning.empty() && !summary.changed)
@@ -54,7 +58,8 @@ namespace {
 std::string candidate_text(const CandidateTimes& times) {
   if (!times.failure.empty()) return ": " + times.failure;
   if (times.milliseconds == 0) return ": " + times.reason;
-  std::string text = fmt::format(" {:.4g} ms, {:.3f} times as fast", times.milliseconds, times.speedup);
+  std::string text = fmt::format(" {:.4g} ms -> {:.4g} ms, {:.3f} times as fast", times.model_milliseconds,
+                                 times.milliseconds, times.speedup);
   if (times.rounds > 0)
     text += fmt::format(" (quartiles {:.3f} and {:.3f}, {} rounds)", times.lower, times.upper, times.rounds);
   return text + ": " + (times.faster ? "faster" : times.reason);
@@ -62,12 +67,17 @@ std::string candidate_text(const CandidateTimes& times) {
 
 }  // namespace
 
+std::string timing_place(const BenchmarkResult& benchmark) {
+  const bool has_several = benchmark.shapes.find(';') != std::string::npos;
+  return benchmark.runner + (benchmark.shapes.empty() ? "" : ", " + benchmark.shapes) +
+         (has_several ? " (geometric means)" : "");
+}
+
 std::string benchmark_text(const Summary& summary) {
   const BenchmarkResult& benchmark = summary.benchmark;
   if (!benchmark.skipped_reason.empty()) return "not timed: " + benchmark.skipped_reason + "\n";
   if (benchmark.candidates.empty()) return "";
-  std::string text = fmt::format("timed by {}{}: the model {:.4g} ms\n", benchmark.runner,
-                                 benchmark.shapes.empty() ? "" : ", " + benchmark.shapes, benchmark.milliseconds);
+  std::string text = "timed by " + timing_place(benchmark) + "\n";
   for (const CandidateTimes& each : benchmark.candidates) text += "  candidate" + candidate_text(each) + "\n";
   return text;
 }

@@ -14,8 +14,12 @@ std::vector<std::string> cells(const CostRow& row);
 std::string fired_name(const Summary::FiredRule& fired);
 /// Returns a rule's id, direction and tier, and whether it is proved.
 std::string fired_title(const Summary::FiredRule& fired);
+/// Returns the nodes before and after the clean-up.
+std::string cleaning_text(const Summary& summary);
 /// Returns the outcome in a sentence.
 std::string outcome_text(const Summary& summary);
+/// Returns the runtime and the sizes of the inputs.
+std::string timing_place(const BenchmarkResult& benchmark);
 /// Returns the times of the model and of each candidate, a line each; empty without candidates.
 std::string benchmark_text(const Summary& summary);
 std::string sizes_text(const Summary& summary);

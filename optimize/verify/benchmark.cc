@@ -49,11 +49,12 @@ double median(std::vector<double> values) {
   return quantile(values, 0.5);
 }
 
-/// Returns the speedup of the times `one` over `other`: the geometric mean over the inputs.
-double mean_speedup(const std::vector<double>& one, const std::vector<double>& other) {
+/// Returns the geometric mean of the times by input, so that a ratio of means is the mean of the ratios.
+double mean(const std::vector<double>& times) {
+  if (times.size() == 1) return times[0];
   double logarithm = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) logarithm += std::log(other[i] / one[i]);
-  return std::exp(logarithm / static_cast<double>(one.size()));
+  for (const double time : times) logarithm += std::log(time);
+  return std::exp(logarithm / static_cast<double>(times.size()));
 }
 
 /// The rounds of the model and one candidate.
@@ -74,8 +75,6 @@ class CandidateTest {
     return result();
   }
 
-  double model_milliseconds() const { return median(model_times_); }
-
  private:
   bool may_run_overtime() const {
     return sign_test_.losses() <= max_losses_in_overtime &&
@@ -91,29 +90,44 @@ class CandidateTest {
     used += round.seconds;
     if (const std::string& failure = round.failures[1 - position]; !failure.empty()) return failure;
     const std::vector<double>&model = round.milliseconds[position], &candidate = round.milliseconds[1 - position];
-    model_times_.push_back(model[0]);
-    candidate_times_.push_back(candidate[0]);
-    speedups_.push_back(mean_speedup(candidate, model));
+    rounds_.push_back({mean(model), mean(candidate)});
     speedups_by_input_.resize(model.size());
     for (std::size_t i = 0; i < model.size(); ++i) speedups_by_input_[i].push_back(model[i] / candidate[i]);
-    sign_test_.add_round(speedups_.back() > 1);
+    sign_test_.add_round(rounds_.back().speedup() > 1);
     return {};
   }
 
+  struct Round {
+    double model = 0, candidate = 0;  // milliseconds
+    double speedup() const { return model / candidate; }
+  };
+
+  /// Returns the rounds in the order of their speedups.
+  std::vector<Round> sorted_rounds() const {
+    std::vector<Round> sorted = rounds_;
+    std::ranges::sort(sorted, {}, &Round::speedup);
+    return sorted;
+  }
+
+  /// Of an even number of rounds, the slower one in the middle: its two times have its speedup as their ratio.
+  static const Round& middle(const std::vector<Round>& sorted) { return sorted[(sorted.size() - 1) / 2]; }
+
   bool is_faster() const {
-    return sign_test_.is_passed() && median(speedups_) >= min_speedup &&
+    return sign_test_.is_passed() && middle(sorted_rounds()).speedup() >= min_speedup &&
            std::ranges::all_of(speedups_by_input_, [](const auto& each) { return median(each) >= max_slowdown; });
   }
 
   CandidateTimes result() const {
-    std::vector<double> sorted = speedups_;
-    std::ranges::sort(sorted);
+    const std::vector<Round> sorted = sorted_rounds();
+    std::vector<double> speedups;
+    for (const Round& each : sorted) speedups.push_back(each.speedup());
     CandidateTimes times{.failure = {},
                          .reason = {},
-                         .milliseconds = median(candidate_times_),
-                         .speedup = quantile(sorted, 0.5),
-                         .lower = quantile(sorted, 0.25),
-                         .upper = quantile(sorted, 0.75),
+                         .model_milliseconds = middle(sorted).model,
+                         .milliseconds = middle(sorted).candidate,
+                         .speedup = middle(sorted).speedup(),
+                         .lower = quantile(speedups, 0.25),
+                         .upper = quantile(speedups, 0.75),
                          .rounds = sorted.size(),
                          .faster = is_faster()};
     if (!times.faster) {
@@ -128,7 +142,7 @@ class CandidateTest {
   std::size_t candidate_, turns_;
   SequentialSignTest sign_test_;
   std::mt19937_64 random_;  // its default seed: the order is independent of the noise
-  std::vector<double> model_times_, candidate_times_, speedups_;
+  std::vector<Round> rounds_;
   std::vector<std::vector<double>> speedups_by_input_;
 };
 
@@ -150,7 +164,7 @@ class BenchmarkRun {
     if (!running_.empty()) {
       CandidateTest test(timer_, running_[0], turns_per_round());
       CandidateTimes& tested = times_of(running_[0]) = test.run(seconds_ - used_);
-      if (tested.failure.empty()) result_.milliseconds = test.model_milliseconds();
+      if (tested.failure.empty()) result_.milliseconds = tested.model_milliseconds;
       result_.rounds = tested.rounds;
     }
     return std::move(result_);
@@ -175,12 +189,15 @@ class BenchmarkRun {
   void choose_candidate() {
     const std::vector<std::vector<double>> milliseconds = run_choice_turns();
     double fastest = 0;
+    result_.milliseconds = mean(milliseconds[0]);
     for (const std::size_t number : running_) {
-      times_of(number).milliseconds = milliseconds[number].empty() ? 0 : milliseconds[number][0];
-      times_of(number).speedup = milliseconds[number].empty() ? 0 : mean_speedup(milliseconds[number], milliseconds[0]);
-      fastest = std::max(fastest, times_of(number).speedup);
+      if (milliseconds[number].empty()) continue;
+      CandidateTimes& times = times_of(number);
+      times.model_milliseconds = result_.milliseconds;
+      times.milliseconds = mean(milliseconds[number]);
+      times.speedup = times.model_milliseconds / times.milliseconds;
+      fastest = std::max(fastest, times.speedup);
     }
-    result_.milliseconds = milliseconds[0][0];
     const auto chosen = std::ranges::find_if(
         running_, [&](std::size_t number) { return times_of(number).speedup >= fastest * (1 - equal_within); });
     for (const std::size_t number : running_) {

@@ -34,12 +34,13 @@ struct BenchmarkOptions {
 };
 
 struct CandidateTimes {
-  std::string failure;          // why it does not run
-  std::string reason;           // why it is not faster, if it runs
-  double milliseconds = 0;      // median, for the first inputs; 0 if it was not timed
-  double speedup = 0;           // over the model: median of the rounds
-  double lower = 0, upper = 0;  // quartiles of the speedup
-  std::size_t rounds = 0;       // of the test; 0 if it was not chosen for the test
+  std::string failure;            // why it does not run
+  std::string reason;             // why it is not faster, if it runs
+  double model_milliseconds = 0;  // of the model, as below
+  double milliseconds = 0;        // of the median round, the geometric mean over the inputs; 0 if it was not timed
+  double speedup = 0;             // over the model: the ratio of the two times
+  double lower = 0, upper = 0;    // quartiles of the speedup
+  std::size_t rounds = 0;         // of the test; 0 if it was not chosen for the test
   bool faster = false;
   bool selected = false;  // it passed verification and is the result
 };
@@ -49,7 +50,7 @@ struct BenchmarkResult {
   std::string skipped_reason;              // empty if models were timed
   bool runtime_failed = false;             // skipped, because the runtime failed on the models
   std::string shapes;                      // of the inputs
-  double milliseconds = 0;                 // of the model: median, for the first inputs
+  double milliseconds = 0;                 // of the model, beside the candidate that was tested
   std::size_t rounds = 0;                  // of the test
   std::vector<CandidateTimes> candidates;  // one at most is faster
 };

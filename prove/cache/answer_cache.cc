@@ -161,7 +161,7 @@ AnswerCache::AnswerCache(const std::filesystem::path& folder, algebra::Library& 
     : library_(library),
       origin_(runtime::program_digest() + " " + Solver::version() + " " + std::to_string(seed)),
       journal_(runtime::Journal::open_in_folder(folder, answers_file, "answers " + std::to_string(cache_version),
-                                                runtime::Journal::Payloads::InFile)),
+                                                runtime::Journal::Appends::Buffered)),
       rules_(library) {
   for (const runtime::Journal::Record& record : journal_.records()) {
     for (const auto& key : runtime::values_of<runtime::Hash128>(runtime::bytes_of(record.key)))

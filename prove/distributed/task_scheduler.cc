@@ -78,9 +78,7 @@ void TaskScheduler::use_cache(AnswerCache& cache) {
 
 void TaskScheduler::use_journal(runtime::Journal& journal) {
   journal_ = &journal;
-  for (const runtime::Journal::Record& record : journal.records()) {
-    journaled_[record.key] = std::string(runtime::text_of(record.payload));
-  }
+  for (const runtime::Journal::Record& record : journal.records()) journaled_[record.key] = record.location;
 }
 
 /// A hash of everything that an answer depends on: the item and the rule updates so far.
@@ -258,7 +256,7 @@ class TaskScheduler::Batch {
     if (scheduler_.journal_ != nullptr) {
       key = scheduler_.journal_key(kind, text);
       const auto found = scheduler_.journaled_.find(key);
-      if (found != scheduler_.journaled_.end()) return take_known(item, found->second);
+      if (found != scheduler_.journaled_.end()) return take_known(item, scheduler_.journal_->read(found->second));
     }
     if (scheduler_.cache_ != nullptr && is_cached(kind)) {
       if (auto known = scheduler_.cache_->find(kind, text)) return take_known(item, std::move(*known));

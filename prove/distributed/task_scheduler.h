@@ -85,7 +85,7 @@ class TaskScheduler {
   std::string stage_;
   runtime::ProgressMode progress_ = runtime::ProgressMode::Off;
   runtime::Journal* journal_ = nullptr;
-  std::map<std::string, std::string> journaled_;  // answers by journal_key
+  std::map<std::string, runtime::Journal::Location> journaled_;  // of answers, by journal_key
   AnswerCache* cache_ = nullptr;
   std::vector<std::string> updates_;
   runtime::Hasher updates_hash_;

@@ -42,8 +42,8 @@ std::uint64_t checksum(std::string_view key, std::string_view payload) {
 /// Reads records one by one up to the first incomplete or corrupt one.
 class RecordReader {
  public:
-  RecordReader(const std::filesystem::path& path, std::uint64_t offset, Journal::Payloads payloads)
-      : in_(path, std::ios::binary), offset_(offset), size_(std::filesystem::file_size(path)), payloads_(payloads) {
+  RecordReader(const std::filesystem::path& path, std::uint64_t offset)
+      : in_(path, std::ios::binary), offset_(offset), size_(std::filesystem::file_size(path)) {
     in_.seekg(static_cast<std::streamoff>(offset));
   }
 
@@ -64,7 +64,6 @@ class RecordReader {
     if (value_at<std::uint64_t>(frame, 12) != checksum(key, payload)) return false;
     record.key = key;
     record.location = {offset_ + frame_bytes + key_size, payload_size};
-    if (payloads_ == Journal::Payloads::InMemory) record.payload = copy_bytes(bytes_of(payload));
     offset_ += frame_bytes + text_.size();
     return true;
   }
@@ -74,7 +73,6 @@ class RecordReader {
  private:
   std::ifstream in_;
   std::uint64_t offset_, size_;
-  Journal::Payloads payloads_;
   std::string text_;
 };
 
@@ -95,8 +93,8 @@ std::string first_line(const std::filesystem::path& path) {
 
 }  // namespace
 
-Journal::Journal(std::filesystem::path path, std::string_view owner, Payloads payloads)
-    : path_(std::move(path)), payloads_(payloads) {
+Journal::Journal(std::filesystem::path path, std::string_view owner, Appends appends)
+    : path_(std::move(path)), appends_(appends) {
   RM_CHECK(owner.find('\n') == std::string_view::npos, "a journal's owner must be one line");
   const std::string header = std::string(magic) + std::string(owner) + "\n";
   if (!std::filesystem::exists(path_)) write_file(path_, header);
@@ -110,7 +108,7 @@ Journal::Journal(std::filesystem::path path, std::string_view owner, Payloads pa
     throw InputError(path_.string(), "belongs to " + found + "; expected " + std::string(owner) +
                                          ": its inputs have changed; choose another folder or remove it");
   }
-  RecordReader reader(path_, header.size(), payloads_);
+  RecordReader reader(path_, header.size());
   for (Record record; reader.next(record); record = {}) records_.push_back(std::move(record));
   size_ = reader.offset();
   truncated_bytes_ = reader.size() - size_;
@@ -125,7 +123,7 @@ Journal::Journal(std::filesystem::path path, std::string_view owner, Payloads pa
 
 Journal::Journal(Journal&& other) noexcept
     : path_(std::move(other.path_)),
-      payloads_(other.payloads_),
+      appends_(other.appends_),
       descriptor_(std::exchange(other.descriptor_, -1)),
       size_(other.size_),
       buffer_(std::move(other.buffer_)),
@@ -144,10 +142,10 @@ Journal::~Journal() {
 }
 
 Journal Journal::open_in_folder(const std::filesystem::path& folder, const std::string& name, std::string_view owner,
-                                Payloads payloads) {
+                                Appends appends) {
   const std::filesystem::path path = folder / name;
   try {
-    Journal journal(path, owner, payloads);
+    Journal journal(path, owner, appends);
     if (journal.truncated_bytes_ > 0) {
       spdlog::warn("{}: the last {} are damaged; that work will be repeated", path.string(),
                    format_bytes(journal.truncated_bytes_));
@@ -157,7 +155,7 @@ Journal Journal::open_in_folder(const std::filesystem::path& folder, const std::
     spdlog::warn("{}; a new one is started", error.what());
   }
   std::filesystem::remove(path);
-  return Journal(path, owner, payloads);
+  return Journal(path, owner, appends);
 }
 
 Journal::Location Journal::append(std::string_view key, ByteView payload) {
@@ -170,7 +168,7 @@ Journal::Location Journal::append(std::string_view key, ByteView payload) {
   buffer_.insert(buffer_.end(), payload.begin(), payload.end());
   size_ += frame_bytes + key.size() + payload.size();
   const Location location{size_ - payload.size(), payload.size()};
-  if (payloads_ == Payloads::InMemory || buffer_.size() >= max_buffer_bytes) flush();
+  if (appends_ == Appends::AtOnce || buffer_.size() >= max_buffer_bytes) flush();
   return location;
 }
 

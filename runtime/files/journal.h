@@ -20,21 +20,20 @@ class Journal {
   };
   struct Record {
     std::string key;
-    Location location;
-    Bytes payload;  // empty for Payloads::InFile
+    Location location;  // of the payload, for read()
   };
-  enum class Payloads : std::uint8_t {
-    InMemory,  // records() has the payloads; append() writes at once
-    InFile,    // read() has the payloads; append() buffers, sync() writes
-  };
+  enum class Appends : std::uint8_t {
+    AtOnce,
+    Buffered
+  };  // when they are written: at once, or when many are, by sync()
 
   /// Opens a journal for appending, or creates it. `owner`: a digest of the inputs of the records. Throws InputError if
   /// the file is not a journal or has a different owner, IoError if it cannot be written.
-  Journal(std::filesystem::path path, std::string_view owner, Payloads payloads = Payloads::InMemory);
+  Journal(std::filesystem::path path, std::string_view owner, Appends appends = Appends::AtOnce);
   /// Opens a journal of an output folder, whose inputs the manifest has checked. Replaces a corrupt journal or one of a
   /// different owner by an empty one, with a warning.
   static Journal open_in_folder(const std::filesystem::path& folder, const std::string& name, std::string_view owner,
-                                Payloads payloads = Payloads::InMemory);
+                                Appends appends = Appends::AtOnce);
   ~Journal();
   Journal(Journal&& other) noexcept;
   Journal(const Journal&) = delete;
@@ -45,7 +44,7 @@ class Journal {
   /// Returns the size of the incomplete tail that opening truncated.
   std::uint64_t truncated_bytes() const { return truncated_bytes_; }
 
-  /// With Payloads::InMemory, the record is written at once and survives the end of the process. After sync(), it also
+  /// With Appends::AtOnce, the record is written at once and survives the end of the process. After sync(), it also
   /// survives a failure of the machine.
   Location append(std::string_view key, ByteView payload);
   Location append(std::string_view key, std::string_view payload) { return append(key, bytes_of(payload)); }
@@ -56,7 +55,7 @@ class Journal {
   void flush();
 
   std::filesystem::path path_;
-  Payloads payloads_;
+  Appends appends_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;  // of the file including the buffer
   Bytes buffer_;

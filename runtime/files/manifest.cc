@@ -25,7 +25,7 @@ std::string checksum_of(Json root) {
 /// Whether the text is a possibly corrupt manifest.
 bool resembles_manifest(const std::string& text) {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
-  return text.empty() || has(format) || (has("\"stages\"") && has("\"files\""));
+  return text.find_first_not_of('\0') == std::string::npos || has(format) || (has("\"stages\"") && has("\"files\""));
 }
 
 bool has_valid_checksum(const std::string& text) {
@@ -51,6 +51,9 @@ Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
 
 bool Manifest::read(const std::filesystem::path& file) {
   const std::string text = read_file(file);
+  // Without an intact copy it is the file of another program.
+  const bool has_copy = file == path() && std::filesystem::exists(copy_path());
+  if (has_copy && !resembles_manifest(text) && has_valid_checksum(read_file(copy_path()))) return false;
   Json root;
   try {
     root = parse_json(text, file.string());

@@ -25,7 +25,8 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-/// At most three names, each in quotes, the closest first.
+}  // namespace
+
 std::vector<std::string> close_names(const std::string& name, const std::vector<std::string>& known) {
   std::vector<std::pair<std::size_t, std::string>> close;  // by distance
   for (const std::string& other : known) {
@@ -40,8 +41,6 @@ std::vector<std::string> close_names(const std::string& name, const std::vector<
   for (const auto& [distance, other] : close) quoted.push_back("'" + other + "'");
   return quoted;
 }
-
-}  // namespace
 
 std::string unknown_name(const std::string& kind, const std::string& name, const std::vector<std::string>& known,
                          const std::string& listing) {

@@ -73,6 +73,12 @@ class Definitions(Case):
         self.assertRegex(process.stderr, r"mine\.op:3:\d+: operator 'two_packs' reads dimension e\.\.\. of 'y' at an index over d\.\.\.,.* outside of 'y' are 0")
         self.assertRegex(process.stderr, r"mine\.op:5:\d+: operator 'two_sizes' reads dimension m of 'y' at an index over n, ")
 
+    def test_a_size_parameter_stands_for_a_divisor_that_is_a_difference(self):
+        text = "operator im2col(x[c, w]; k: size, o: size)\n  where o = w - k + 1\n  y[i < c * o, j < k] = x[i // o, i % o + j]\n"
+        self.assert_works(rulemill("operators", "check", "--definitions", self.definitions(text)))
+        refused = rulemill("operators", "check", "--definitions", self.definitions(text.replace("i // o", "i // (w - k + 1)")))
+        self.assert_fails(refused, 3, "this divisor may be zero: ", "a size parameter d with 'where d = …' is a size")
+
     def test_an_assumed_law_is_named_where_it_is_used(self):
         folder = self.definitions("function g(t) = sqrt(t * t)\n  law g(g(t)) = g(t)\n"
                                   "operator g(x[d...])\n  y[i... < d...] = g(x[i...])\n")

@@ -117,6 +117,9 @@ class BadInput(Case):
     def test_a_too_small_memory_limit_is_reported_with_a_sufficient_one(self):
         self.assert_fails(discover(self.folder / "out", "--max-ops", "3", "--memory", "20MiB", profile=REFERENCE), 1,
                           "--memory 20.0 MiB", "allow at least")
+        # Nothing was computed, so that the folder is free for any profile.
+        self.assert_works(discover(self.folder / "out", profile=SMALL))
+        self.assert_fails(discover(self.folder / "out", "--max-ops", "1", profile=REFERENCE), 3, "was made from other inputs")
 
 
 if __name__ == "__main__":

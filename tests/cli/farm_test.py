@@ -191,13 +191,20 @@ class Workers(Case):
 
     def test_a_proof_over_its_time_limit_is_unknown_and_the_run_continues(self):
         (out,) = self.prepared("out")
-        report = self.json(*arguments(out, "--proof-timeout", "0.004"))
+        limited = arguments(out, "--proof-timeout", "0.004")
+        report = self.json(*limited)
         unknown = [outcome for outcome in json.loads((out / "outcomes.json").read_text()) if outcome["kind"] == 3]
         self.assertEqual(len(unknown), report["funnel"]["unknown"])
         for outcome in unknown:
             self.assertIn("time limit of ", outcome["detail"])
         self.assertGreater(report["funnel"]["core"], 0)
         self.assert_works(rulemill("check", out))
+        self.assertGreaterEqual(report["cut_proofs"]["prove"], len(unknown))
+        again = rulemill(*limited, "--strict")
+        cut = "limits of time or memory cut proofs: "
+        self.assert_fails(again, 1, "--strict: " + cut)
+        for text in (again.stdout, rulemill("status", out).stdout):
+            self.assertIn(cut, text.splitlines()[-1])
 
     def test_a_worker_that_cannot_start_within_its_memory_limit_is_reported(self):
         (out,) = self.prepared("out")

@@ -75,7 +75,7 @@ class GpuStandIn(SmallModelCase):
     def test_results_are_timed_on_the_gpu_unless_a_command_is_given(self):
         process = self.optimize("--benchmark-seconds", "1")
         self.assert_works(process)
-        self.assertRegex(process.stdout, r"timed by GPU stand-in, \d+ multiprocessors, cold caches, x 1x2x5x5: the model \S+ ms")
+        self.assertRegex(process.stdout, r"timed by GPU stand-in, \d+ multiprocessors, cold caches, x 1x2x5x5\n  candidate \S+ ms -> \S+ ms")
 
     def test_outputs_are_compared_with_the_definitions(self):
         report = self.folder / "time.json"

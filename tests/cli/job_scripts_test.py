@@ -125,6 +125,36 @@ class JobScripts(Case):
         self.assertEqual(lines, ["submit: Slurm's controller does not answer, so that no size was checked: "
                                  "slurm_load_partitions: Unable to contact controller"])
 
+    def test_a_folder_of_profiles_is_submitted_and_nodes_that_are_down_are_named(self):
+        def submit(*words, state="idle", programs=("sinfo", "sbatch")):
+            for name, text in (("sinfo", f"[[ $* == *%c* ]] && echo 'n1 64 256000 (null) infinite {state} all*' || echo 'all*'"), ("sbatch", "echo 17")):
+                (self.folder / name).unlink(missing_ok=True)
+                if name in programs:
+                    (self.folder / name).write_text(f"#!/bin/bash\n{text}\n")
+                    (self.folder / name).chmod(0o755)
+            process = subprocess.run(["/bin/bash", str(ROOT / "slurm" / "submit"), "--site", self.folder / "site.sh", *words], capture_output=True,
+                                     text=True, check=False, env={"PATH": f"{self.folder}:/usr/bin:/bin" if programs else str(self.folder)})
+            return process.returncode, process.stdout, process.stderr
+
+        site = (ROOT / "slurm" / "site.sh").read_text(encoding="utf-8")
+        (self.folder / "site.sh").write_text(site + f"\nnodes=1 ranks_per_node=1 cores_per_rank=1 binary={self.folder / 'rulemill'}\n")
+        profiles, out = self.folder / "profiles", self.folder / "out"
+        profiles.mkdir()
+        code, _, errors = submit("discover", profiles, out)
+        self.assertEqual((code, errors), (3, f"submit: {profiles}: is no profile, nor a folder with *.toml; nothing was submitted\n"))
+        (profiles / "p.toml").write_text("")
+        self.assertEqual(submit("discover", profiles, out), (0, "rulemill-discover 17\n", ""))
+        self.assertEqual(submit("check")[0], 0)
+        for state in ("drained", "draining*", "down*", "idle*"):
+            code, _, errors = submit("check", state=state)
+            self.assertEqual(code, 3)
+            self.assertIn("cpu: 1 nodes of the size are needed; 0 of 1 are up, the others are drained or down", errors)
+        self.assertEqual(submit("discover", profiles, out, state="drained")[0], 0)  # the node may come back
+        for program in ("dirname", "readlink", "mkdir"):
+            (self.folder / program).symlink_to(shutil.which(program))
+        missing = "submit: sinfo is not on PATH; run this on a machine with Slurm's commands\n"
+        self.assertEqual(submit("discover", profiles, out, programs=()), (3, "", missing))
+
     @unittest.skipUnless(shutil.which("shellcheck"), "SKIPPED: shellcheck is not on PATH")
     def test_shellcheck_accepts_the_scripts(self):
         scripts = [str(path) for folder in ("slurm", "scripts") for path in pathlib.Path(ROOT / folder).glob("*")

@@ -80,6 +80,8 @@ class NewOperator(Case):
         for name, least in zip(NEW, (5, 1)):
             rules = self.json("rules", "list", out, "--definitions", DEMO, "--uses", name)["rules"]
             self.assertGreaterEqual(len(rules), least, name)
+        shown = re.search(r"rules show gated (\S+)", (ROOT / "README.md").read_text(encoding="utf-8")).group(1)
+        self.assertIn("gated", self.json("rules", "show", out, shown, "--definitions", DEMO)["text"])
         texts = " ".join(rule["text"] for rule in self.json("rules", "list", out, "--definitions", DEMO)["rules"])
         self.assertRegex(texts, r"mul\(x1, sigmoid\(x2\)\)\s+=> gated\(x1, x2\)")
         self.assert_works(rulemill("check", out, "--definitions", DEMO))

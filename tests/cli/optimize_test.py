@@ -101,11 +101,17 @@ class Optimize(QuickstartCase):
             self.assert_fails(process, 2, "--provider", "cuda needs --runtime onnxruntime")
         self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--effort", "0"), 2, "--effort")
         self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--input-shape", "x=3"), 2, "x=3")
+        for mode in (["--only-clean"], ["--rules", self.rules, "--no-benchmark"]):
+            process = rulemill("optimize", MODEL, *mode, "--input-shape", "imagee:1x2")
+            self.assert_fails(process, 2, "--input-shape: unknown input of the model 'imagee'; did you mean 'image'?")
         process = rulemill("optimize", MODEL, "--rules", self.rules, "--search", "fast")
         self.assert_fails(process, 2, "--search", "unknown search 'fast'; known are saturate, backtrack")
 
     def test_an_unwritable_path_for_the_result_is_reported(self):
-        self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--out", "/proc/x/out.onnx"), 3, "/proc/x")
+        for option in ("--out", "--report", "--json"):
+            process = rulemill("optimize", MODEL, "--only-clean", option, self.folder / "new" / "folder" / "out.onnx")
+            self.assert_fails(process, 3, "out.onnx: the folder ", "new/folder does not exist")
+            self.assertEqual(list(self.folder.iterdir()), [])
         copy = self.folder / "model.onnx"
         shutil.copy(MODEL, copy)
         soft, hard = self.folder / "soft.onnx", self.folder / "hard.onnx"

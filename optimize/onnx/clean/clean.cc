@@ -7,6 +7,7 @@
 #include "optimize/onnx/clean/passes.h"
 #include "optimize/onnx/import.h"
 #include "optimize/onnx/operators/node_arguments.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::optimize {
 
@@ -70,7 +71,9 @@ std::unordered_map<std::string, KnownTensor> find_known_values(const OnnxModel& 
   }
   algebra::Library no_definitions;
   GraphBank bank(no_definitions, symbols);
-  return import_model(undeclared, bank, &inference, {.smallest = smallest_clean_size}).known_values;
+  ImportedModel import = import_model(undeclared, bank, &inference, {.smallest = smallest_clean_size});
+  if (!import.invalid_node.empty()) throw runtime::InputError(model.origin(), import.invalid_node);
+  return std::move(import.known_values);
 }
 
 /// Removes declarations of values that no longer exist, and those with names of dimensions, as export does.

@@ -258,6 +258,12 @@ OnnxModel OnnxModel::parse(std::string_view bytes, const std::string& origin, co
 
 int OnnxModel::opset() const { return proto_->opset; }
 
+std::vector<std::string> OnnxModel::input_names() const {
+  std::vector<std::string> names;
+  for (const auto& input : proto_->model.graph().input()) names.push_back(input.name());
+  return names;
+}
+
 std::set<std::string> OnnxModel::domains() const {
   std::set<std::string> domains;
   for (const auto& set : proto_->model.opset_import()) {

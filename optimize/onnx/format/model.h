@@ -34,6 +34,7 @@ class OnnxModel {
   int opset() const;
   /// Returns the domains of operators that the model declares, except ONNX's own.
   std::set<std::string> domains() const;
+  std::vector<std::string> input_names() const;
   /// Declares a domain in its first version, unless it is declared or ONNX's own.
   void require_domain(const std::string& domain);
   /// Returns the total size of all initializers.

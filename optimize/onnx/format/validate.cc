@@ -1,6 +1,7 @@
 #include "optimize/onnx/format/validate.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <unordered_set>
 
@@ -14,6 +15,8 @@ using runtime::InputError;
 
 /// No memory holds more elements.
 constexpr std::uint64_t max_elements = std::uint64_t{1} << 40;
+/// The newest opset of ONNX (1.23). A later one may give operators another meaning.
+constexpr std::int64_t newest_opset = 28;
 
 /// Returns the number of elements in the typed fields; nullopt for unknown types.
 std::optional<std::uint64_t> typed_element_count(const onnx::TensorProto& tensor) {
@@ -61,7 +64,9 @@ class ModelValidator {
     for (const auto& set : proto_.model.opset_import()) {
       const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
       if (!domains.insert(domain).second) fail("the opset of domain '" + printable(domain) + "' is given twice");
-      if (set.version() < 1) fail("opset " + std::to_string(set.version()) + ": expected at least 1");
+      const std::int64_t newest = domain.empty() ? newest_opset : std::numeric_limits<std::int64_t>::max();
+      if (set.version() < 1 || set.version() > newest)
+        fail("opset " + std::to_string(set.version()) + ": expected 1 to " + std::to_string(newest));
     }
   }
 

@@ -1,6 +1,6 @@
 // Validation of a model before anything else reads it: names are unique and defined before use, tensors have as much
-// data as their dimensions require, functions are not recursive. It is independent of operator semantics, so that
-// models of any opset pass.
+// data as their dimensions require, functions are not recursive, the opset exists. It is independent of the semantics
+// of operators.
 #pragma once
 
 #include "optimize/onnx/format/model_proto.h"

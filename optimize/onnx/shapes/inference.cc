@@ -17,10 +17,30 @@ constexpr std::uint64_t helper_memory = std::uint64_t{2} << 30;
 constexpr std::chrono::seconds timeout{20};
 constexpr int max_failures = 20;  // helper crashes per model
 
+/// Since then ONNX has no experimental operators, which some runtimes still have.
+constexpr int min_complete_opset = 10;
+
+/// Returns why no version of ONNX up to the library's has the operator; empty if one does, or if it is unknown.
+std::string reason_of_absence(const onnx::NodeProto& node, int opset) {
+  const onnx::OpSchema* any = onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain());
+  const int newest = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second;
+  const bool is_known = node.domain().empty() && opset >= min_complete_opset && opset <= newest;
+  return is_known && any == nullptr ? "ONNX has no operator " + node.op_type() : "";
+}
+
+/// Returns why the shapes of a node do not fit, without the places that the library puts before it. Empty for other
+/// errors, whose cause may be an unknown type of an input.
+std::string reason_of(const onnx::InferenceError& error) {
+  constexpr std::string_view kind = "[ShapeInferenceError] ";
+  const std::string_view text = error.what();
+  const auto last = text.rfind("Error] "), found = text.rfind(kind);
+  if (last == text.npos || found == text.npos || found + kind.size() != last + 7) return {};
+  return std::string(text.substr(found + kind.size(), text.find('\n', found) - found - kind.size()));
+}
+
 /// Whether the schema is valid for the node. A schema of an older opset is not if the node has inputs or attributes
 /// that it lacks, or is a pool that rounds up, whose sizes later opsets define differently.
-bool schema_covers(const onnx::NodeProto& node, int opset) {
-  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, node.domain());
+bool schema_covers(const onnx::NodeProto& node, const onnx::OpSchema* schema) {
   if (schema == nullptr || node.input_size() > schema->max_input() || node.output_size() > schema->max_output()) {
     return false;
   }
@@ -51,11 +71,16 @@ onnx::GraphProto infer_types(onnx::ModelProto query) {
   for (const auto& set : query.opset_import()) {
     if (set.domain() == node.domain()) opset = static_cast<int>(set.version());
   }
-  if (!schema_covers(node, opset)) return types;
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, node.domain());
+  if (schema == nullptr) types.set_doc_string(reason_of_absence(node, opset));
+  if (!schema_covers(node, schema)) return types;
   try {
-    const onnx::ShapeInferenceOptions options(false, 0, true);
+    const onnx::ShapeInferenceOptions options(false, 1, true);
     std::unordered_map<std::string, onnx::TensorShapeProto> propagated;
     onnx::shape_inference::InferShapes(query, onnx::OpSchemaRegistry::Instance(), options, &propagated);
+  } catch (const onnx::InferenceError& error) {
+    const auto has_graph = [](const onnx::AttributeProto& attribute) { return attribute.has_g(); };
+    if (std::ranges::none_of(node.attribute(), has_graph)) types.set_doc_string(reason_of(error));
   } catch (const std::exception&) {
     return types;  // the node does not type
   }

@@ -22,7 +22,7 @@ class NodeInference {
   ~NodeInference();
 
   struct InferredTypes {
-    onnx::GraphProto types;  // its outputs are those of the node that have a type
+    onnx::GraphProto types;  // its outputs are those of the node that have a type; its text: why the node is invalid
     std::string failure;     // how the helper ended, if it did
   };
   /// Infers output types. `query`: a model of one node; its graph inputs are the node's inputs with types, its

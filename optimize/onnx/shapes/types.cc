@@ -1,11 +1,14 @@
 #include "optimize/onnx/shapes/types.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "runtime/text/error.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
 
@@ -107,6 +110,21 @@ algebra::Poly OnnxTypes::dynamic_dim(const std::string& name) {
   return algebra::Poly(size) + offset;
 }
 
+std::string size_text(const algebra::Poly& size, const algebra::Symbols& symbols) {
+  std::string text = symbols.to_string(size);
+  const std::int64_t offset = size.constant_term();
+  if (const auto atom = (size - offset).atom(); atom && offset != 0) {
+    const std::string name = symbols.to_string(algebra::Poly(*atom)), end = fmt::format("{:+}", -offset);
+    if (name.ends_with(end)) text = name.substr(0, name.size() - end.size());
+  }
+  std::erase(text, '$');
+  return text;
+}
+
+std::string shape_text(const algebra::Shape& shape, const algebra::Symbols& symbols) {
+  return "[" + runtime::join_text(shape, [&](const algebra::Poly& size) { return size_text(size, symbols); }) + "]";
+}
+
 ValueType OnnxTypes::type(const std::string& name) {
   if (auto found = computed_.find(name); found != computed_.end()) return found->second;
   auto found = declared_.find(name);
@@ -146,8 +164,8 @@ void OnnxTypes::set_type(const std::string& name, const ValueType& type) {
       agrees = !dims.dim(d).has_dim_value() || !number || dims.dim(d).dim_value() == *number;
     }
     if (!agrees) {
-      throw runtime::InputError(proto_.origin, "output " + printable(name) + " has shape " + symbols_.to_string(shape) +
-                                                   ", but is declared with another one");
+      throw runtime::InputError(proto_.origin, "output " + printable(name) + " has shape " +
+                                                   shape_text(shape, symbols_) + ", but is declared with another one");
     }
   }
   computed_.insert_or_assign(name, type);
@@ -229,6 +247,9 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
     if (!node.output(i).empty()) query_node.set_output(i, "o" + std::to_string(i));
   }
   const NodeInference::InferredTypes& inferred = inference_->infer(query);
+  if (invalid_node_.empty() && !inferred.types.doc_string().empty())
+    invalid_node_ = printable(node.op_type()) + (node.name().empty() ? "" : " '" + printable(node.name()) + "'") +
+                    ": " + inferred.types.doc_string();
   for (const auto& found : inferred.types.output()) {
     for (int i = 0; i < node.output_size(); ++i) {
       if (found.name() != "o" + std::to_string(i)) continue;

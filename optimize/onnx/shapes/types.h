@@ -33,6 +33,10 @@ struct DynamicDim {
   std::optional<std::int64_t> upper_bound;  // of atom + offset
 };
 
+/// Returns the size as the model names it.
+std::string size_text(const algebra::Poly& size, const algebra::Symbols& symbols);
+std::string shape_text(const algebra::Shape& shape, const algebra::Symbols& symbols);  // "[batch, 64]"
+
 /// Dimension names become sizes "$NAME"; unknown dimensions become sizes of their own.
 class OnnxTypes {
  public:
@@ -55,6 +59,8 @@ class OnnxTypes {
   /// `known_tensors`: inputs with known values, such as sizes and scales.
   std::string infer(const onnx::NodeProto& node, const std::vector<std::string>& captured,
                     const std::unordered_map<std::string, const onnx::TensorProto*>& known_tensors);
+  /// The first node that the ONNX library finds invalid, and why. Declared types may be the cause.
+  const std::string& invalid_node() const { return invalid_node_; }
   /// In order of appearance.
   const std::vector<DynamicDim>& dynamic_dims() const { return dynamic_dims_; }
 
@@ -75,6 +81,7 @@ class OnnxTypes {
   std::unordered_map<std::string, algebra::Poly> dims_by_name_;  // by dimension name in queries to the ONNX library
   const SizeBounds& bounds_;
   std::vector<DynamicDim> dynamic_dims_;
+  std::string invalid_node_;
 };
 
 }  // namespace rulemill::optimize

@@ -79,7 +79,8 @@ TEST_CASE("an error in a definition is one line with file, line, column and the 
       {"operator f(x[n, m])\n  y[i < n / m] = x[i, 0]",
        "ops.op:3:11: this division may not divide: state 'where … % … = 0' for it, or use floor division '//'"},
       {"operator f(x[n, m])\n  y[i < n // (m - 1)] = x[i, 0]",
-       "ops.op:3:17: this divisor may be zero: divide by sizes, positive numbers and their products"},
+       "ops.op:3:17: this divisor may be zero: divide by sizes, positive numbers and their products; "
+       "a size parameter d with 'where d = …' is a size"},
       {"operator f(x[n])\n  y[i < n] = tan(x[i])",
        "ops.op:3:14: 'tan' is no scalar function; define one, such as function larger(a, b) = max(a, b)"},
       {"operator f(x[n])\n  y[i < n] x[i]", "ops.op:3:12: expected '=' before the value of 'y', found 'x'"},

@@ -110,6 +110,20 @@ TEST_CASE("a candidate that is slower for one of several inputs is not faster", 
   CHECK(tested(both(10, 40), both(5, 40)).speedup == Approx(std::sqrt(2.0)));
 }
 
+TEST_CASE("the ratio of the two times that are reported is the speedup that is reported", "[benchmark]") {
+  FakeTimer timer({[turn = 0]() mutable {
+                     return std::vector{10.0 + turn++ % 7, 40.0};
+                   },
+                   [turn = 0]() mutable {
+                     return std::vector{8.0 - turn++ % 3, 20.0};
+                   },
+                   [] {
+                     return std::vector{30.0, 70.0};
+                   }});
+  for (const CandidateTimes& each : compare_models(timer, 8).candidates)
+    CHECK(each.speedup == Approx(each.model_milliseconds / each.milliseconds).epsilon(1e-12));
+}
+
 TEST_CASE("the first candidate that is about as fast as the fastest one is tested alone, in new rounds",
           "[benchmark]") {
   FakeTimer timer({steady(10), steady(9), steady(8.05), steady(8), steady(12)});

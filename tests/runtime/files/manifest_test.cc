@@ -77,7 +77,9 @@ TEST_CASE("a corrupt or missing manifest or copy is recreated from the other one
   manifest.finish("join", {{"nodes", std::uint64_t{278}}});
   const std::string whole = read_file(folder / "manifest.json");
   for (const char* name : {"manifest.json", "manifest.copy.json"}) {
-    for (const std::string& damaged : {std::string(), whole.substr(0, whole.size() / 2)}) {
+    for (const std::string& damaged :
+         {std::string(), whole.substr(0, whole.size() / 2), std::string(whole.size(), '\0'), std::string("no JSON"),
+          std::string("[]"), std::string("\xff\xfe{}")}) {
       write_file(folder / name, damaged);
       Manifest(folder.path()).repair();
       CHECK(read_file(folder / name) == whole);

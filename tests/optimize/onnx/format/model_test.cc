@@ -252,7 +252,7 @@ TEST_CASE("newer IR versions, opsets and operators are preserved, and the rest i
   ScratchFolder scratch;
   ModelText text = adapter_model();
   text.model.set_ir_version(99);
-  text.model.mutable_opset_import(0)->set_version(999);
+  text.model.mutable_opset_import(0)->set_version(28);
   text.graph().mutable_node(0)->set_op_type("NotYetInvented");
   // Without a schema, the declared type of the value is used.
   auto* info = text.graph().add_value_info();
@@ -264,7 +264,7 @@ TEST_CASE("newer IR versions, opsets and operators are preserved, and the rest i
   CHECK(summary.changed);
   onnx::ModelProto after = OnnxModel::read(scratch / "out.onnx").proto().model;
   CHECK(after.ir_version() == 99);
-  CHECK(after.opset_import(0).version() == 999);
+  CHECK(after.opset_import(0).version() == 28);
   CHECK(after.graph().node(0).SerializeAsString() == text.graph().node(0).SerializeAsString());
   CHECK(after.GetReflection()->GetUnknownFields(after).field_count() == 1);
 }
