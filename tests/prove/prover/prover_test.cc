@@ -34,6 +34,15 @@ TEST_CASE("false rules are refuted by a counterexample") {
   }
 }
 
+TEST_CASE("no rule says that all numbers are finite, or that there are only numbers") {
+  ProverFixture fixture;
+  for (const algebra::Rule& rule : fixture.rules("tests/prove/tested_values.rules")) {
+    const Verdict verdict = fixture.prover.prove(rule);
+    INFO(rule.id << ": " << verdict_text(verdict));
+    CHECK(std::holds_alternative<Unknown>(verdict));
+  }
+}
+
 TEST_CASE("sides with partial functions are equal only if they are undefined at the same points") {
   ProverFixture fixture;
   for (const algebra::Rule& rule : fixture.rules("tests/prove/partial.rules")) {
