@@ -45,11 +45,11 @@ def version() -> str:
 def project_urls() -> List[str]:
     """Homepage and documentation: the repository that this one was cloned from, without user names and passwords."""
     try:
-        origin = run("git", "config", "--get", "remote.origin.url").strip()
-    except (OSError, RuntimeError):  # no git, or an archive
+        origin = run("git", "config", "--get", "remote.origin.url", is_required=False).strip()
+    except OSError:  # no git
         return []
     found = re.fullmatch(r"(?:(?:https?|ssh|git)://(?:[^/@]*@)?([^/:]+)(?::\d+)?/|[^/@]*@([^/:]+):)(.+?)(?:\.git)?/?", origin)
-    if not found:  # a folder
+    if not found:  # a folder, or none
         return []
     home = f"https://{found[1] or found[2]}/{found[3]}"
     return [f"Project-URL: Homepage, {home}", f"Project-URL: Documentation, {home}/tree/HEAD/docs"]
@@ -64,11 +64,11 @@ def metadata() -> str:
     return "\n".join(lines) + "\n\n" + (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
-def run(*command: object) -> str:
-    """Runs a command in the repository and returns what it prints. Its own messages go to stderr."""
+def run(*command: object, is_required: bool = True) -> str:
+    """Runs a command in the repository and returns what it prints. Its own messages go to stderr. Exits if a required one fails."""
     words = [str(word) for word in command]
     process = subprocess.run(words, cwd=ROOT, check=False, stdout=subprocess.PIPE, encoding="utf-8")
-    if process.returncode != 0:
+    if is_required and process.returncode != 0:
         print(process.stdout[-2000:], file=sys.stderr)
         sys.exit(f"rulemill: `{' '.join(words)}` failed with exit code {process.returncode}, for the reason above; "
                  "`scripts/install-debian.sh --build` installs what a build needs")

@@ -48,8 +48,10 @@ class Metadata(unittest.TestCase):
             with unittest.mock.patch.object(wheel_backend, "run", return_value=origin + "\n"):
                 urls = re.findall(r"^Project-URL: (\w+), (.*)$", wheel_backend.metadata(), re.M)
             self.assertEqual(urls, [("Homepage", home), ("Documentation", f"{home}/tree/HEAD/docs")] if home else [], origin)
-        with unittest.mock.patch.object(wheel_backend, "run", side_effect=RuntimeError):
+        with unittest.mock.patch.object(wheel_backend, "run", side_effect=OSError):
             self.assertIn("\nClassifier: ", wheel_backend.metadata())
+        with tempfile.TemporaryDirectory() as archive, unittest.mock.patch.object(wheel_backend, "ROOT", archive):
+            self.assertEqual(wheel_backend.project_urls(), [])
 
 
 class Wheel(Case):
