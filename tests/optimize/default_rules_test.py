@@ -139,6 +139,7 @@ class DefaultRules(Case):
                                        for name, shape in shapes.items()])
             model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
             self.assertEqual(self.optimized(model), {"Gemm": 1}, turned)
+            self.assert_works(rulemill("equal", self.folder / "before.onnx", self.folder / "after.onnx", env=self.environment))
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_small_depthwise_branches_merge_into_a_kernel_of_size_seven(self):
