@@ -8,8 +8,16 @@ namespace rulemill::optimize {
 
 namespace {
 
-void summarize_dynamic_dims(Summary& summary, const ImportedModel& import, const GraphEvaluator::Sizes& given) {
+/// Sizes that no input has cannot be given.
+void summarize_dynamic_dims(Summary& summary, const ImportedModel& import, const GraphBank& bank,
+                            const GraphEvaluator::Sizes& given) {
+  const auto has = [&bank](ValueId input, algebra::Atom size) {
+    const auto& type = bank.value(input).type;
+    return type && std::ranges::any_of(
+                       *type, [size](const algebra::Poly& dim) { return (dim - dim.constant_term()).atom() == size; });
+  };
   for (const DynamicDim& size : import.dynamic_dims) {
+    if (std::ranges::none_of(import.inputs, [&](ValueId input) { return has(input, size.atom); })) continue;
     const auto found = given.find(size.atom);
     const bool assumed = found == given.end();
     summary.sizes.push_back({size.name, (assumed ? CostModel::default_size : found->second) + size.offset, assumed});
@@ -83,7 +91,7 @@ void summarize_model(Summary& summary, const OnnxModel& original, const Imported
                      const GraphEvaluator::Sizes& sizes) {
   summary.opset = original.opset();
   summarize_opaque_nodes(summary, import);
-  summarize_dynamic_dims(summary, import, sizes);
+  summarize_dynamic_dims(summary, import, bank, sizes);
   summary.bytes_before = summary.bytes_after = original.weight_bytes();
   summary.drawing_before = summary.drawing_after = draw_model(import, bank);
 }

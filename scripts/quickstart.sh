@@ -25,4 +25,5 @@ if [[ -n ${DISPLAY:-}${WAYLAND_DISPLAY:-} ]] && command -v xdg-open >/dev/null; 
   xdg-open "$out/report.html" &
 fi
 echo "report: $out/report.html"
-"$rulemill" rules default  # so that the first model of your own does not wait for them
+default_rules=$("$rulemill" rules default)  # so that the first model of your own does not wait for them
+echo "default rules: $default_rules"

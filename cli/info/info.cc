@@ -74,10 +74,12 @@ void show_model(Context& context, const std::string& path, const std::string& ro
   }
   const optimize::Coverage coverage = optimize::coverage_of(import, bank, {});
   const auto& [covered, all] = std::pair(coverage.covered, coverage.all);
-  context.print(fmt::format("{}: opset {}, {} nodes, {} of weights\n", path, model.opset(), all.nodes,
+  std::uint64_t nodes = 0;
+  for (const auto& row : coverage.rows) nodes += row.share.nodes;
+  context.print(fmt::format("{}: opset {}, {} nodes, {} of weights\n", path, model.opset(), nodes,
                             runtime::format_count(model.weight_bytes()) + " bytes"));
   context.print(
-      fmt::format("covered by definitions: {} of nodes, {} of arithmetic, {} of the weights that float nodes read\n\n",
+      fmt::format("covered by definitions: {} of float nodes, {} of arithmetic, {} of the weights that they read\n\n",
                   percent(static_cast<double>(covered.nodes), static_cast<double>(all.nodes)),
                   percent(covered.flops, all.flops), percent(covered.weight_bytes, all.weight_bytes)));
   TextTable table({"operator", "nodes", "arithmetic", "weights", "opaque, reason"});

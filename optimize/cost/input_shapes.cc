@@ -50,8 +50,11 @@ GraphEvaluator::Sizes given_sizes(const InputShapes& shapes, const ImportedModel
       throw runtime::UsageError("--input-shape", "the model has no float input '" + name + "' of known rank");
     }
     const algebra::Shape& shape = *bank.value(*found).type;
-    if (!add_sizes(sizes, shape, dims))
-      throw runtime::UsageError("--input-shape", "input '" + name + "' is " + shape_text(shape, bank.symbols()));
+    if (add_sizes(sizes, shape, dims)) continue;
+    GraphEvaluator::Sizes own;
+    throw runtime::UsageError("--input-shape",
+                              "input '" + name + "' is " + shape_text(shape, bank.symbols()) +
+                                  (add_sizes(own, shape, dims) ? ", of other sizes than given for another input" : ""));
   }
   return sizes;
 }

@@ -25,6 +25,7 @@ std::string sizes_text(const EqualityResult& result) {
 }
 
 std::string difference_text(const ElementDifference& difference) {
+  if (!difference.shapes.empty()) return fmt::format("value {}: {}", difference.value, difference.shapes);
   return fmt::format("value {}, element {}: {:.9g} became {:.9g}", difference.value, difference.element,
                      difference.before, difference.after);
 }
@@ -85,6 +86,7 @@ const char* verdict_name(Verdict verdict) {
 }
 
 Json difference_json(const ElementDifference& difference) {
+  if (!difference.shapes.empty()) return {{"value", difference.value}, {"shapes", difference.shapes}};
   return {{"value", difference.value},
           {"element", difference.element},
           {"before", difference.before},

@@ -1,6 +1,7 @@
 #include "optimize/equal/refutation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,7 @@
 #include "optimize/equal/random_draw.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/model/rounding.h"
+#include "optimize/onnx/shapes/types.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
@@ -44,7 +46,7 @@ std::optional<ElementDifference> largest_difference(const algebra::Tensor& befor
     worst = std::max(worst, difference);
   }
   if (worst == 0) return std::nullopt;
-  return ElementDifference{"", at, before.values[at], after.values[at], largest > 0 ? worst / largest : INFINITY};
+  return ElementDifference{"", "", at, before.values[at], after.values[at], largest > 0 ? worst / largest : INFINITY};
 }
 
 class RefutationSearch {
@@ -148,7 +150,12 @@ class RefutationSearch {
     if (pair.before == pair.after) return std::nullopt;
     const TensorPtr before = evaluator(GraphEvaluator::Precision::Float64).value(pair.before);
     const TensorPtr after = evaluator(GraphEvaluator::Precision::Float64).value(pair.after);
-    if (before->shape != after->shape) return ElementDifference{"", 0, 0, 0, INFINITY};
+    if (before->shape != after->shape) {
+      return ElementDifference{
+          "", fmt::format("[{}] became [{}]", fmt::join(before->shape, ", "), fmt::join(after->shape, ", ")),
+          0,  0,
+          0,  INFINITY};
+    }
     const auto difference = largest_difference(*before, *after);
     if (!difference) return std::nullopt;
     if (difference->relative > roundoff_limit(pair.before)) {
@@ -170,7 +177,7 @@ class RefutationSearch {
     for (std::size_t i = 0; i < before->values.size(); ++i) {
       const double x = before->values[i], y = after->values[i];
       const double relative = std::abs(x - y) / (error_of(*before, i) + error_of(*after, i));
-      if (relative > (found ? found->relative : roundoff_limit(pair.before))) found = {"", i, x, y, relative};
+      if (relative > (found ? found->relative : roundoff_limit(pair.before))) found = {"", "", i, x, y, relative};
     }
     return found;
   }
@@ -184,7 +191,8 @@ class RefutationSearch {
   void record(const ValuePair& pair, const ElementDifference& difference) {
     Refutation found;
     found.input = draw_->description();
-    for (const auto& [atom, size] : draw_->sizes()) found.sizes.emplace(bank_.symbols().name(atom), size);
+    for (const auto& [atom, size] : draw_->sizes())
+      found.sizes.emplace(size_text(algebra::Poly(atom), bank_.symbols()), size);
     for (const auto& [id, tensor] : inputs_) found.inputs.emplace(bank_.value(id).name, *tensor);
     found.output = found.first = difference;
     find_first(found);

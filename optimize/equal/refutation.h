@@ -13,9 +13,10 @@
 
 namespace rulemill::optimize {
 
-/// An element at which a value differs.
+/// An element at which a value differs, or its shape.
 struct ElementDifference {
-  std::string value;  // name
+  std::string value;   // name
+  std::string shapes;  // "[3, 64] became [3, 10]"; empty if they are equal
   std::uint64_t element = 0;
   double before = 0, after = 0;
   double relative = 0;  // difference, relative to the largest element, or to the bound of its errors

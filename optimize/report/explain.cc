@@ -8,6 +8,7 @@
 
 #include "algebra/terms/rule_text.h"
 #include "optimize/cost/cost_model.h"
+#include "optimize/model/numbers.h"
 #include "optimize/report/explained_rule.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
@@ -27,9 +28,22 @@ struct PartialMatch {
 class NodeExplainer {
  public:
   explicit NodeExplainer(const ExplainedModel& model) : model_(model), positivity_(model.bank) {
+    std::vector<const ImportedModel::NodeRecord*> records;
+    std::vector<ValueId> values = model.import.outputs;
     for (const ImportedModel::NodeRecord& record : model.import.nodes) {
       if (record.lowered.is_opaque()) continue;
-      for (const ValueId output : record.outputs) record_of_[model.bank.value(output).node] = &record;
+      for (const ValueId output : record.outputs) {
+        if (model.bank.node_of(output).kind == Node::Kind::Constant) continue;
+        records.push_back(&record);
+        values.push_back(output);
+      }
+    }
+    const std::vector<ValueId> named = name_numbers(model.bank, values, model.terms, model.rules);
+    outputs_.assign(named.begin(), named.end() - static_cast<std::ptrdiff_t>(records.size()));
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const NodeId id = model.bank.value(named[outputs_.size() + i]).node;
+      record_of_[id] = records[i];
+      nodes_of_[records[i]].push_back(id);
     }
   }
 
@@ -43,7 +57,7 @@ class NodeExplainer {
       const Pattern& pattern = model_.matcher.patterns()[number];
       if (is_rule && !rule.includes(pattern.rule)) continue;
       const std::string name = is_rule ? rule.name_of(pattern.rule) : model_.rules[pattern.rule].rule.id;
-      for (const NodeId id : model_.bank.live_nodes(model_.import.outputs)) {
+      for (const NodeId id : model_.bank.live_nodes(outputs_)) {
         if (is_rule || at.contains(id)) explain_at(number, name, id, found);
       }
     }
@@ -65,7 +79,7 @@ class NodeExplainer {
     // All nodes that the ONNX node encodes, starting from its outputs.
     std::set<NodeId> found;
     std::vector<NodeId> open;
-    for (const ValueId output : record->outputs) open.push_back(model_.bank.value(output).node);
+    if (const auto last = nodes_of_.find(&*record); last != nodes_of_.end()) open = last->second;
     while (!open.empty() && found.size() < record->lowered.steps.size()) {
       const NodeId id = open.back();
       open.pop_back();
@@ -193,12 +207,12 @@ class NodeExplainer {
   void find_effect(std::uint32_t number, NodeId id, PartialMatch& match) {
     const Pattern& pattern = model_.matcher.patterns()[number];
     const NodeId near[] = {id};
-    for (const Rewrite& rewrite : model_.matcher.rewrites(model_.import.outputs, near)) {
+    for (const Rewrite& rewrite : model_.matcher.rewrites(outputs_, near)) {
       if (rewrite.pattern != number) continue;
       std::unordered_map<ValueId, ValueId> replacements;
       for (const auto& [before, after] : rewrite.replacements) replacements.emplace(before, after);
-      const double before = model_.cost.graph_seconds(model_.import.outputs);
-      match.seconds_after = model_.cost.graph_seconds(model_.bank.replace(model_.import.outputs, replacements));
+      const double before = model_.cost.graph_seconds(outputs_);
+      match.seconds_after = model_.cost.graph_seconds(model_.bank.replace(outputs_, replacements));
       match.obstacle = fmt::format("by the cost model the graph would take {:.4g} ms instead of {:.4g} ms",
                                    match.seconds_after * 1e3, before * 1e3);
       match.requirement = match.seconds_after < before ? "no cheaper graph is found and a measurement agrees"
@@ -215,7 +229,9 @@ class NodeExplainer {
 
   const ExplainedModel& model_;
   PositivityAnalysis positivity_;
+  std::vector<ValueId> outputs_;  // of the graph that is searched, in which constants that rules name are operators
   std::map<NodeId, const ImportedModel::NodeRecord*> record_of_;
+  std::map<const ImportedModel::NodeRecord*, std::vector<NodeId>> nodes_of_;
 };
 
 }  // namespace

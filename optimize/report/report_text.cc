@@ -36,7 +36,7 @@ std::string outcome_text(const Summary& summary) {
   if (!summary.fired.empty()) {
     return fmt::format("cost by the model: {} -> {}, {:.2f} times as fast",
                        runtime::format_seconds(summary.seconds_before), runtime::format_seconds(summary.seconds_after),
-                       speedup);
+                       summary.seconds_before / std::max(summary.seconds_after, 1e-30));
   }
   const bool nothing_timed = summary.benchmark.candidates.empty();
   std::string reason = "no rule reduces the cost";

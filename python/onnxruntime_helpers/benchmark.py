@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from models import LARGE_BYTES, CannotRun, bytes_on_disk, draw, given_feeds, one_line, serve, shape_of
+from models import LARGE_BYTES, CannotRun, bytes_on_disk, draw, given_feeds, one_line, serve, shapes_of
 from runtimes import add_name, clock_of, runtime_of
 
 # Sizes of dynamic dimensions: of first axes (mostly a batch) and of other axes. The first two that the model accepts are used.
@@ -27,8 +27,7 @@ MIN_SECONDS = 2e-3  # of one measurement; faster models run several times
 def draw_feeds(model, given, batch, other):
     sizes = {}
     size_of = lambda key, axis: sizes.setdefault(key, batch if axis == 0 else other)
-    shapes = {info.name: shape_of(info, given, size_of) for info in model.get_inputs()}
-    return draw(model.get_inputs(), shapes, 0), bool(sizes)
+    return draw(model.get_inputs(), shapes_of(model.get_inputs(), given, size_of), 0), bool(sizes)
 
 
 def choose_feeds(model, given):

@@ -3,7 +3,7 @@
 import os
 import time
 
-from models import CannotRun, feeds_of, session, shape_of, try_run
+from models import CannotRun, feeds_of, session, shapes_of, try_run
 
 import numpy as np
 
@@ -17,8 +17,7 @@ UNIT_ROUNDOFF = {np.float16: 2.0 ** -11, np.float32: 2.0 ** -24, np.float64: 2.0
 def dynamic_dims(infos, given):
     """Returns the number of different dynamic dimensions."""
     keys = set()
-    for info in infos:
-        shape_of(info, given, lambda key, axis: keys.add(key) or 1)
+    shapes_of(infos, given, lambda key, axis: keys.add(key) or 1)
     return len(keys)
 
 

@@ -86,12 +86,17 @@ def bytes_on_disk(path):
     return size + sum(os.path.getsize(file) for file in files)
 
 
-def shape_of(info, given, size_of):
-    """Returns the shape of an input; `size_of(name or (input, axis), axis)` returns the size of a dynamic dimension."""
-    if info.name in given:
-        return given[info.name]
-    return [d if isinstance(d, int) and d > 0 else size_of(d if isinstance(d, str) else (info.name, axis), axis)
-            for axis, d in enumerate(info.shape)]
+def shapes_of(infos, given, size_of):
+    """Returns the shape of each input. Names of a given shape's dimensions hold for all inputs; `size_of(name or (input, axis), axis)`
+    returns the size of any other dynamic dimension."""
+    known = {d: size for info in infos for d, size in zip(info.shape, given.get(info.name, [])) if isinstance(d, str)}
+
+    def size(info, axis, d):
+        if isinstance(d, int) and d > 0:
+            return d
+        return known[d] if d in known else size_of(d if isinstance(d, str) else (info.name, axis), axis)
+
+    return {info.name: given.get(info.name) or [size(info, axis, d) for axis, d in enumerate(info.shape)] for info in infos}
 
 
 def draw(infos, shapes, number):
@@ -122,7 +127,7 @@ def feeds_of(infos, given, sizes, number, only=None):
         dim = names.setdefault(key, len(names))
         return only[1] if only and only[0] == dim else sizes[dim % len(sizes)]
 
-    return draw(infos, {info.name: shape_of(info, given, size_of) for info in infos}, number)
+    return draw(infos, shapes_of(infos, given, size_of), number)
 
 
 def given_feeds(query):

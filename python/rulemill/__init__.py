@@ -7,6 +7,7 @@
 All work is done by the program `rulemill` in another process: threads of Python go on meanwhile, and Ctrl-C ends it. docs/python.md
 has an example of each function. NumPy is needed for tensors, onnx for `Result.model`; both are imported when they are used."""
 
+from . import program
 from .databases import Database, Rule, default_rules, load
 from .discovery import discover
 from .errors import Error, InputError, Interrupted, UsageError
@@ -18,3 +19,9 @@ __all__ = [
     "Counterexample", "Database", "Error", "FiredRule", "InputError", "Interrupted", "Operator", "Result", "Rule", "Speedup", "UsageError",
     "Verdict", "Verification", "default_rules", "discover", "evaluate", "load", "operators", "optimize", "prove",
 ]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return program.version()
+    raise AttributeError(f"module 'rulemill' has no attribute {name!r}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Union
 
 from . import program, tensors
+from .errors import Error
 from .program import PathLike, ProgressOption
 
 if TYPE_CHECKING:
@@ -131,7 +132,10 @@ def _optimize(scratch: pathlib.Path, model: "Model", rules: Any, inputs: Any, ti
         "out": path, "report": scratch / "report.html", "definitions": definitions, "no_benchmark": not time,
         "rules": None if databases is None else [os.fspath(each) for each in databases],
         "inputs": _input_files(inputs, scratch), **options})
-    return Result(program.run("optimize", source, *words, progress=progress), path, scratch)
+    try:
+        return Result(program.run("optimize", source, *words, progress=progress), path, scratch)
+    except Error as error:  # a file of the caller's arrays or model has its name alone
+        raise type(error)(error.message.replace(f"{scratch}{os.sep}", ""), error.exit_code) from None
 
 
 def _write_model(model: "onnx.ModelProto", folder: pathlib.Path) -> str:

@@ -37,6 +37,11 @@ def path() -> pathlib.Path:
     raise Error(f"{given or _PACKED}: there is no program rulemill; install the package with pip, or set RULEMILL")
 
 
+def version() -> str:
+    """The version of the program: "0.2.0"."""
+    return subprocess.run([str(path()), "--version"], check=True, text=True, stdout=subprocess.PIPE).stdout.split()[1]
+
+
 def launcher() -> pathlib.Path:
     """The program as a command of its own. A rank of an MPI job needs a script that sets up MPI's components."""
     script = _PACKED / "bin" / "rulemill"

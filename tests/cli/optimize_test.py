@@ -107,6 +107,19 @@ class Optimize(QuickstartCase):
         process = rulemill("optimize", MODEL, "--rules", self.rules, "--search", "fast")
         self.assert_fails(process, 2, "--search", "unknown search 'fast'; known are saturate, backtrack")
 
+    @needs_onnxruntime
+    def test_info_counts_nodes_that_compute_no_floats_too(self):
+        helper, path = onnx.helper, self.folder / "flat.onnx"
+        graph = helper.make_graph([helper.make_node("Size", ["x"], ["n"]), helper.make_node("Unsqueeze", ["n", "zero"], ["s"]),
+                                   helper.make_node("Reshape", ["x", "s"], ["y"])], "flat",
+                                  [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 2])],
+                                  [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["m"])],
+                                  [helper.make_tensor("zero", onnx.TensorProto.INT64, [1], [0])])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+        self.assertIn("flat.onnx: opset 17, 3 nodes", rulemill("info", path).stdout)
+        self.assert_fails(rulemill("info", self.folder / "absent.onnx"), 3, "rulemill: ",
+                          f"{self.folder}/absent.onnx: cannot be read: No such file or directory")
+
     def test_an_unwritable_path_for_the_result_is_reported(self):
         for option in ("--out", "--report", "--json"):
             process = rulemill("optimize", MODEL, "--only-clean", option, self.folder / "new" / "folder" / "out.onnx")

@@ -22,6 +22,8 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
+INTEGERS = {"tensor(int32)": np.int32, "tensor(int64)": np.int64}  # 0 and 1 are tokens, and bits of masks
+
 
 def interface(path):
     """Names, types and shapes of inputs and outputs, and what else must survive."""
@@ -49,9 +51,12 @@ def random_inputs(runner, shapes, seed, default):
     feeds = {}
     for info in runner.get_inputs():
         shape = shapes.get(info.name) or [d if isinstance(d, int) and d > 0 else default for d in info.shape]
-        if info.type != "tensor(float)":
-            sys.exit(f"input {info.name} is {info.type}: only float inputs can be made up here")
-        feeds[info.name] = generator.standard_normal(shape).astype(np.float32)
+        if info.type in INTEGERS:
+            feeds[info.name] = generator.integers(0, 2, shape).astype(INTEGERS[info.type])
+        elif info.type == "tensor(float)":
+            feeds[info.name] = generator.standard_normal(shape).astype(np.float32)
+        else:
+            sys.exit(f"input {info.name} is {info.type}: only float32 and integers can be made up here")
     return feeds
 
 

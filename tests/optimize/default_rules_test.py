@@ -123,6 +123,25 @@ class DefaultRules(Case):
         self.assertEqual(self.optimized(model), {"Conv": 1})
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_two_linear_layers_with_biases_become_one(self):
+        random = numpy.random.default_rng(0)
+        values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", 64]) for name in ("x", "y")]
+        for turned in (0, 1, None):
+            shapes = {"v": (512, 64) if turned else (64, 512), "b": (512,), "w": (64, 512) if turned else (512, 64), "c": (64,)}
+            if turned is None:
+                nodes = [helper.make_node("MatMul", ["x", "v"], ["p"]), helper.make_node("Add", ["p", "b"], ["h"]),
+                         helper.make_node("MatMul", ["h", "w"], ["q"]), helper.make_node("Add", ["q", "c"], ["y"])]
+            else:
+                nodes = [helper.make_node("Gemm", ["x", "v", "b"], ["h"], transB=turned),
+                         helper.make_node("Gemm", ["h", "w", "c"], ["y"], transB=turned)]
+            graph = helper.make_graph(nodes, "layers", values[:1], values[1:],
+                                      [numpy_helper.from_array(random.random(shape).astype(numpy.float32), name)
+                                       for name, shape in shapes.items()])
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+            self.assertEqual(self.optimized(model), {"Gemm": 1}, turned)
+            self.assert_works(rulemill("equal", self.folder / "before.onnx", self.folder / "after.onnx", env=self.environment))
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_small_depthwise_branches_merge_into_a_kernel_of_size_seven(self):
         random = numpy.random.default_rng(0)
         for stride in (1, 2):

@@ -331,6 +331,18 @@ class Equal(Case):
         self.assertEqual(self.compare(model(3), model(3))[1]["verdict"], "equal")
         self.assertNotEqual(self.compare(model(3), model(4))[1]["verdict"], "equal")
 
+    def test_outputs_of_other_shapes_are_different_by_their_shapes(self):
+        def model(width):
+            graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "width",
+                                      [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", 5])],
+                                      [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["batch", width])],
+                                      [onnx.numpy_helper.from_array(numpy.ones((5, width), numpy.float32), "w")])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+        process, report = self.compare(model(4), model(3))
+        self.assertEqual(report["verdict"], "different")
+        self.assertEqual(report["refutation"]["output"], {"value": "y", "shapes": "[3, 4] became [3, 3]"})
+        self.assertIn("batch = 3\noutput: value y: [3, 4] became [3, 3]\n", process.stdout)
+
     def test_other_inputs_are_one_clear_line(self):
         before, after = self.model(1), self.model(1)
         after.graph.input[0].name = "z"

@@ -69,6 +69,9 @@ class Optimization(QuickstartCase):
         else:
             self.assertIsNone(result.speedup)
 
+    def test_the_version_is_that_of_the_program(self):
+        self.assertRegex(rulemill.__version__, r"^\d+\.\d+\.\d+$")
+
     def test_options_are_those_of_the_command(self):
         unchanged = rulemill.optimize(MODEL, rules=self.rules, time=False, min_gain=0.99, verifier="definitions")
         self.assertFalse(unchanged.changed)
@@ -92,7 +95,7 @@ class Optimization(QuickstartCase):
     def test_models_are_verified_on_given_inputs(self):
         feeds = {"image": numpy.random.default_rng(1).random((1, 32, 28, 28), dtype=numpy.float32)}
         self.assertTrue(rulemill.optimize(MODEL, rules=self.rules, inputs=feeds, time=False).changed)
-        with self.assertRaises(rulemill.Error):
+        with self.assertRaisesRegex(rulemill.InputError, r"^inputs0\.npz: the model has no input 'no_such_input', expected image$"):
             rulemill.optimize(MODEL, rules=self.rules, inputs={"no_such_input": feeds["image"]}, time=False)
 
 

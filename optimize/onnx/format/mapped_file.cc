@@ -13,8 +13,9 @@
 namespace rulemill::optimize {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path, const std::string& place) {
+  const std::string name = path.string() == place ? "" : path.string() + " ";
   auto fail = [&](int error) {
-    throw runtime::InputError(place, "cannot read " + path.string() + ": " + std::generic_category().message(error));
+    throw runtime::InputError(place, name + "cannot be read: " + std::generic_category().message(error));
   };
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) fail(errno);
@@ -27,7 +28,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   const int map_error = errno;
   ::close(descriptor);
   if (!known) fail(error);
-  if (!regular) throw runtime::InputError(place, path.string() + " is not a regular file");
+  if (!regular) throw runtime::InputError(place, name + "is not a regular file");
   if (data == MAP_FAILED) fail(map_error);
   return std::shared_ptr<const MappedFile>(new MappedFile(path, data, size));
 }

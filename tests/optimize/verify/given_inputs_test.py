@@ -154,6 +154,20 @@ class GivenInputs(Case):
         (empty / "input_0.pb").write_bytes(b"\xff\xff\xff")
         self.assert_fails(rulemill(*self.command("--inputs", empty)), 3, "input_0.pb", "not a serialized ONNX tensor")
 
+    def test_the_shape_of_one_input_sets_the_named_dimensions_of_all(self):
+        report = self.json(*self.command("--input-shape", "x:7x64"))
+        self.assertEqual([[each["name"], each["value"], each["assumed"]] for each in report["sizes"]], [["n", 7, False]])
+        for each in report["verification"]["verifiers"]:
+            self.assertEqual(each["verdict"], "equal", each)
+        process = rulemill(*self.command("--input-shape", "x:7x64", "--input-shape", "z:5x64"))
+        self.assert_fails(process, 2, "--input-shape: input 'z' is [n, 64], of other sizes than given for another input")
+
+    def test_sizes_that_no_input_has_are_not_listed(self):
+        model = onnx.load(self.model)
+        model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "rows_of_y"
+        onnx.save(model, self.model)
+        self.assertEqual([each["name"] for each in self.json(*self.command())["sizes"]], ["n"])
+
     def test_shapes_and_inputs_exclude_each_other(self):
         archive = self.archive(x=array((5, 64)), z=array((5, 64)))
         self.assert_fails(rulemill(*self.command("--inputs", archive, "--input-shape", "x:5x64")), 2, "--input-shape", "--inputs")
