@@ -70,7 +70,7 @@ class GpuStandIn(SmallModelCase):
         process = self.optimize("--benchmark-command", f"{STAND_IN} gpu time", "--benchmark-seconds", "2",
                                 faults=f"exclusive={lock}")
         self.assert_works(process)
-        self.assertRegex(process.stdout, r"candidate \d+.\d+ ms, ")
+        self.assertRegex(process.stdout, r"candidate \S+ ms -> \S+ ms, ")
 
     def test_results_are_timed_on_the_gpu_unless_a_command_is_given(self):
         process = self.optimize("--benchmark-seconds", "1")

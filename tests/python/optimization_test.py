@@ -76,7 +76,7 @@ class Optimization(QuickstartCase):
         unchanged = rulemill.optimize(MODEL, rules=self.rules, time=False, min_gain=0.99, verifier="definitions")
         self.assertFalse(unchanged.changed)
         self.assertEqual(unchanged.raw["min_gain"], 0.99)
-        with self.assertRaisesRegex(rulemill.UsageError, "input 'z'") as caught:
+        with self.assertRaisesRegex(rulemill.UsageError, "unknown input of the model 'z'") as caught:
             rulemill.optimize(MODEL, rules=self.rules, time=False, input_shape={"z": (1, 2)})
         self.assertEqual(caught.exception.exit_code, 2)
         with self.assertRaisesRegex(rulemill.UsageError, "--no-such-option"):
