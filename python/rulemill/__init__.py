@@ -10,14 +10,15 @@ has an example of each function. NumPy is needed for tensors, onnx for `Result.m
 from . import program
 from .databases import Database, Rule, default_rules, load
 from .discovery import discover
+from .equality import Equality, equal
 from .errors import Error, InputError, Interrupted, UsageError
 from .operators import Operator, evaluate, operators
 from .optimization import FiredRule, Result, Speedup, Verification, optimize
 from .proofs import Counterexample, Verdict, prove
 
 __all__ = [
-    "Counterexample", "Database", "Error", "FiredRule", "InputError", "Interrupted", "Operator", "Result", "Rule", "Speedup", "UsageError",
-    "Verdict", "Verification", "default_rules", "discover", "evaluate", "load", "operators", "optimize", "prove",
+    "Counterexample", "Database", "Equality", "Error", "FiredRule", "InputError", "Interrupted", "Operator", "Result", "Rule", "Speedup",
+    "UsageError", "Verdict", "Verification", "default_rules", "discover", "equal", "evaluate", "load", "operators", "optimize", "prove",
 ]
 
 

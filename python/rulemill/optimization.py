@@ -123,7 +123,7 @@ def optimize(model: "Model", rules: "PathLike | Sequence[PathLike] | None" = Non
 def _optimize(scratch: pathlib.Path, model: "Model", rules: Any, inputs: Any, time: bool, progress: ProgressOption,
               out: Optional[PathLike], definitions: Optional[PathLike], options: Mapping[str, Any]) -> Result:
     """`scratch` is for temporary files, and for those that the result owns."""
-    source = os.fspath(model) if isinstance(model, (str, os.PathLike)) else _write_model(model, scratch)
+    source = os.fspath(model) if isinstance(model, (str, os.PathLike)) else write_model(model, scratch)
     path = pathlib.Path(out) if out is not None else scratch / "result.onnx"
     if path.is_dir():
         path /= pathlib.Path(source).name
@@ -138,7 +138,8 @@ def _optimize(scratch: pathlib.Path, model: "Model", rules: Any, inputs: Any, ti
         raise type(error)(error.message.replace(f"{scratch}{os.sep}", ""), error.exit_code) from None
 
 
-def _write_model(model: "onnx.ModelProto", folder: pathlib.Path) -> str:
+def write_model(model: "onnx.ModelProto", folder: pathlib.Path) -> str:
+    """Writes the model to a file in the folder, and returns its path."""
     if not hasattr(model, "SerializeToString"):
         raise TypeError(f"model: expected a path or an onnx.ModelProto, found {type(model).__name__}")
     path = folder / "model.onnx"

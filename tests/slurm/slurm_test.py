@@ -27,6 +27,14 @@ def results(out):
 
 
 @unittest.skipIf(why_not(), f"SKIPPED: {why_not()}")
+def of_process(pid, name):
+    """Returns a file of /proc; nothing if the process has ended since."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
 class Slurm(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -91,10 +99,9 @@ class Slurm(unittest.TestCase):
     def ranks(self, node=None):
         """Returns the processes of the job's ranks on one node or all."""
         found = self.cluster.processes_of(f"--out\0{self.out}")
-        names = {pid: pathlib.Path(f"/proc/{pid}/comm").read_text().strip() for pid in found}
-        ranks = [pid for pid in found if names[pid] == "rulemill"]
+        ranks = [pid for pid in found if of_process(pid, "comm").strip() == b"rulemill"]
         if node:
-            ranks = [pid for pid in ranks if f"SLURMD_NODENAME={node}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes()]
+            ranks = [pid for pid in ranks if f"SLURMD_NODENAME={node}".encode() in of_process(pid, "environ")]
         return ranks
 
     def test_one_job_on_two_nodes(self):
