@@ -39,6 +39,7 @@ TEXTS = {
 # Words, exit code, and the lines with the states: passed, failed, broken or allowed.
 OPEN = f"open.rules --definitions {COMPILERS / 'operators'}"
 CASES = [
+    ("bad", 3, ["bad: unreadable: is a folder; expected a file of rules|broken"]),
     ("true.rules", 0, ["true.rules:1:1: proved: idem|passed"]),
     ("mixed.rules", 1, ["mixed.rules:1:1: proved: idem|passed", "mixed.rules:3:1: refuted: drop: at x[|failed"]),
     ("narrowed.rules", 1, ["narrowed.rules:1:1: narrowed: valid: when k[2] = 1, k[3] = 1|failed"]),
@@ -59,6 +60,7 @@ CASES = [
 MODELS = [
     ("double.onnx sum.onnx", 0, ["sum.onnx: equal: from double.onnx|passed"]),
     ("double.onnx clamp.onnx", 1, ["clamp.onnx: different: from double.onnx: value y, element |failed"]),
+    ("double.onnx tall.onnx", 1, ["tall.onnx: different: from double.onnx: value y: [1, 2] became [2, 1]|failed"]),
     ("double.onnx sum.onnx double.onnx wide.onnx mixed.rules", 3,
      ["equal|passed", "wide.onnx: unreadable: the models have different inputs|broken", "proved|passed", "refuted|failed"]),
 ]
@@ -82,7 +84,7 @@ class Ci(Case):
         *lines, total = process.stdout.splitlines()
         lines = [line.replace(f"{self.folder}/", "") for line in lines]
         self.assertEqual(len(lines), len(expected), lines)
-        self.assertTrue(total.startswith(f"{len(expected)} verdicts: "), total)
+        self.assertTrue(total.startswith(f"{len(expected)} verdict{'s' * (len(expected) > 1)}: "), total)
         states = []
         for line, part in zip(lines, expected):
             text, state = part.rsplit("|", 1)
@@ -107,9 +109,11 @@ class Ci(Case):
     @unittest.skipIf(onnx is None, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
     def test_two_models_in_a_row_are_compared(self):
         for name, nodes, width in (("double", [("Add", "xx")], 2), ("sum", [("Identity", "x"), ("Add", "ax")], 2),
-                                   ("clamp", [("Relu", "x"), ("Add", "ax")], 2), ("wide", [("Add", "xx")], 3)):
+                                   ("clamp", [("Relu", "x"), ("Add", "ax")], 2), ("wide", [("Add", "xx")], 3),
+                                   ("tall", [("Transpose", "x")], 2)):
             outputs = ["a", "y"][-len(nodes):]
-            tensors = [helper.make_tensor_value_info(value, onnx.TensorProto.FLOAT, [1, width]) for value in "xy"]
+            shapes = [[1, width], [width, 1] if name == "tall" else [1, width]]
+            tensors = [helper.make_tensor_value_info(value, onnx.TensorProto.FLOAT, shape) for value, shape in zip("xy", shapes)]
             graph = helper.make_graph([helper.make_node(kind, list(inputs), [output]) for (kind, inputs), output in zip(nodes, outputs)],
                                       "graph", tensors[:1], tensors[1:])
             onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.folder / f"{name}.onnx")

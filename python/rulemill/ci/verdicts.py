@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from .. import program
 from ..errors import Error, InputError, Interrupted
@@ -73,6 +73,9 @@ class Findings:
 
 def rule_findings(file: str, request: Request) -> Findings:
     findings = Findings(file, request)
+    if os.path.isdir(file):
+        findings.add_error(InputError("is a folder; expected a file of rules", 3))
+        return findings
     with tempfile.TemporaryDirectory(prefix="rulemill-") as folder:
         words = program.option_words({"out": folder, "taso_table": request["taso_table"]})
         completed = findings.run("rules", "import", file, *words)
@@ -81,6 +84,14 @@ def rule_findings(file: str, request: Request) -> Findings:
     if not findings.all:
         findings.add_error(completed.error)
     return findings
+
+
+def difference_text(found: Mapping[str, Any]) -> str:
+    """Where two values differ: in their shapes, or in an element."""
+    if "shapes" in found:
+        return f"value {found['value']}: {found['shapes']}"
+    values = ("NaN" if found[side] is None else f"{found[side]:.9g}" for side in ("before", "after"))
+    return f"value {found['value']}, element {found['element']}: {' became '.join(values)}"
 
 
 def pair_findings(before: str, after: str, request: Request) -> Findings:
@@ -93,9 +104,7 @@ def pair_findings(before: str, after: str, request: Request) -> Findings:
     bounds = [f"{name} {sign} {bound}" for key, sign in (("lower_bounds", ">="), ("upper_bounds", "<=")) for name, bound in report[key].items()]
     detail = completed.error.message if completed.error else f"where {', '.join(bounds)}" if bounds else ""
     if "refutation" in report:
-        found = report["refutation"]["output"]
-        values = ("NaN" if found[side] is None else f"{found[side]:.9g}" for side in ("before", "after"))
-        detail = f"value {found['value']}, element {found['element']}: {' became '.join(values)}"
+        detail = difference_text(report["refutation"]["output"])
     findings.add("", f"from {before}", "unknown" if report["verdict"] == "not shown" else report["verdict"], detail)
     return findings
 
@@ -161,7 +170,7 @@ def report_all(request: Request) -> int:
     not_held = [finding for finding in flat if finding.state in ("failed", "broken")]
     error = f"ci: {len(not_held)} of {len(flat)} are neither proved nor equal: {counts_text(not_held)}" if not_held else ""
     if not request["quiet"]:
-        print(f"{len(flat)} verdicts: {counts_text(flat)}", file=stream, flush=True)
+        print(f"{len(flat)} verdict{'' if len(flat) == 1 else 's'}: {counts_text(flat)}", file=stream, flush=True)
     report = {"findings": [asdict(finding) for finding in flat], "command": "ci", "rulemill": version, **({"error": error} if error else {})}
     for name, text in (("junit", formats.junit(done)), ("sarif", formats.sarif(flat, version)), ("json", formats.json_text(report))):
         if request[name]:
