@@ -17,11 +17,10 @@ using IndexKind = IndexExpr::Kind;
 
 constexpr std::size_t max_expression_nodes = 10'000;
 
-/// Of a difference, such as w - k + 1, a size parameter takes the place.
+/// For a difference of sizes, which may be zero, the author declares a size parameter that equals it.
 inline constexpr const char* divisor_may_be_zero =
-    "this divisor may be zero: divide by sizes, positive numbers and their products; a size parameter d with 'where d "
-    "= "
-    "…' is a size";
+    "this divisor may be zero: divide by sizes, positive numbers and their products; "
+    "a size parameter d with 'where d = …' is a size";
 
 class Expander {
  public:

@@ -151,10 +151,11 @@ class RefutationSearch {
     const TensorPtr before = evaluator(GraphEvaluator::Precision::Float64).value(pair.before);
     const TensorPtr after = evaluator(GraphEvaluator::Precision::Float64).value(pair.after);
     if (before->shape != after->shape) {
-      return ElementDifference{
-          "", fmt::format("[{}] became [{}]", fmt::join(before->shape, ", "), fmt::join(after->shape, ", ")),
-          0,  0,
-          0,  INFINITY};
+      ElementDifference difference;
+      difference.relative = INFINITY;
+      difference.shapes =
+          fmt::format("[{}] became [{}]", fmt::join(before->shape, ", "), fmt::join(after->shape, ", "));
+      return difference;
     }
     const auto difference = largest_difference(*before, *after);
     if (!difference) return std::nullopt;

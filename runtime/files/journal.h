@@ -22,10 +22,8 @@ class Journal {
     std::string key;
     Location location;  // of the payload, for read()
   };
-  enum class Appends : std::uint8_t {
-    AtOnce,
-    Buffered
-  };  // when they are written: at once, or when many are, by sync()
+  /// AtOnce: append() writes the record. Buffered: it is written with many others, or by sync().
+  enum class Appends : std::uint8_t { AtOnce, Buffered };
 
   /// Opens a journal for appending, or creates it. `owner`: a digest of the inputs of the records. Throws InputError if
   /// the file is not a journal or has a different owner, IoError if it cannot be written.

@@ -1,7 +1,6 @@
 #include "optimize/onnx/format/validate.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <unordered_set>
 
@@ -64,9 +63,10 @@ class ModelValidator {
     for (const auto& set : proto_.model.opset_import()) {
       const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
       if (!domains.insert(domain).second) fail("the opset of domain '" + printable(domain) + "' is given twice");
-      const std::int64_t newest = domain.empty() ? newest_opset : std::numeric_limits<std::int64_t>::max();
-      if (set.version() < 1 || set.version() > newest)
-        fail("opset " + std::to_string(set.version()) + ": expected 1 to " + std::to_string(newest));
+      if (set.version() < 1 || (domain.empty() && set.version() > newest_opset))
+        fail("opset " + std::to_string(set.version()) +
+             (domain.empty() ? "" : " of domain '" + printable(domain) + "'") + ": expected " +
+             (domain.empty() ? "1 to " + std::to_string(newest_opset) : "at least 1"));
     }
   }
 
