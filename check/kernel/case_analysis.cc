@@ -85,11 +85,8 @@ class CaseAnalysis {
 
   std::optional<Form> evaluate(const Product& product) {
     Form result = Form::constant(product.coefficient);
-    if (!product.guards.empty() || !product.bound.empty()) {
-      Product other = product;
-      other.coefficient = {1, 1};
-      return result * opaque(std::move(other));
-    }
+    if (!product.guards.empty() || !product.bound.empty())
+      return result * opaque({{1, 1}, product.guards, product.bound, product.factors});
     for (const Factor& factor : product.factors) {
       const std::optional<Form> value = evaluate(factor);
       if (!value) return std::nullopt;

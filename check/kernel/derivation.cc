@@ -92,15 +92,12 @@ class DerivationChecker {
   void require(const char* what, const Guard& goal) {
     const Poly poly = solved(goal.poly);
     const auto follows = [&](const Guard& fact) { return !fact.equality && atoms_.is_nonnegative(poly - fact.poly); };
-    if (!goal.equality && (atoms_.is_nonnegative(poly) || std::ranges::any_of(given_, follows)))
-      return void(++result_.trivial);
     Obligation obligation{what, given_, Guard{goal.equality, poly}, {}, lemmas_};
-    if (is_trivial(obligation))
+    if ((!goal.equality && (atoms_.is_nonnegative(poly) || std::ranges::any_of(given_, follows))) ||
+        is_trivial(obligation))
       ++result_.trivial;
-    else if (std::ranges::find(required_, *obligation.goal) == required_.end()) {
-      required_.push_back(*obligation.goal);
+    else if (required_.insert(*obligation.goal).second)
       result_.obligations.push_back(std::move(obligation));
-    }
   }
 
   /// Returns the text of a term, and adds the conditions under which its new nodes are well-typed to `conditions`.
@@ -151,11 +148,9 @@ class DerivationChecker {
   /// The generated name of a function of the script.
   std::string function(const std::string& key, std::size_t arity) {
     const auto [found, is_new] = functions_.try_emplace(key, "f" + std::to_string(functions_.size()));
-    if (is_new) {
-      std::string domain;
-      for (std::size_t i = 0; i < arity; ++i) domain += (i == 0 ? "" : " ") + std::string("Tensor");
-      declarations_ += "(declare-fun " + found->second + " (" + domain + ") Tensor)\n";
-    }
+    std::string domain;
+    for (std::size_t i = 0; i < arity; ++i) domain += (i == 0 ? "" : " ") + std::string("Tensor");
+    if (is_new) declarations_ += "(declare-fun " + found->second + " (" + domain + ") Tensor)\n";
     return found->second;
   }
 
@@ -202,7 +197,7 @@ class DerivationChecker {
   const std::vector<ProductLemma>& lemmas_;
   Images solutions_;
   Guards given_;
-  Guards required_;
+  std::set<Guard> required_;
   Interpretation goal_interpretation_;
   std::map<std::string, Shape> shapes_;  // of all terms
   std::map<std::string, std::string> functions_;

@@ -113,8 +113,7 @@ void Kernel::check_names(const Sum& sum, const Context& context, const Step& ste
 void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   check_names(sum, context, step);
   if (step.op == Op::Cancel || step.op == Op::CollectTerms) return cancel(sum, context, step);
-  if (step.op == Op::Same) return same(sum, context, step);
-  if (step.op == Op::Root) return root(sum, context, step);
+  if (step.op == Op::Same || step.op == Op::Root) return take(sum, context, step);
   if (step.op == Op::Order) return order(sum, context, step);
   const std::size_t p = step.position(0);
   Product& product = at(sum, p, "product");
@@ -231,33 +230,24 @@ void Kernel::count_range(Product& product, const Context& context, const Step& s
   product.factors.push_back({Factor::Kind::Integer, 0, {high - low + 1}, {}, {}, {}});
 }
 
-namespace {
-
-/// The factor at two of the step's positions: of its product, and in it.
-Factor& factor_at(Sum& sum, const Step& step, std::size_t first) {
-  return at(at(sum, step.position(first), "product").factors, step.position(first + 1), "factor");
-}
-
-}  // namespace
-
-void Kernel::same(Sum& sum, const Context& context, const Step& step) {
-  Factor& factor = factor_at(sum, step, 0);
-  Sum& changed = at(factor.arguments, step.position(2), "argument");
-  const Sum wanted = at(factor_at(sum, step, 3).arguments, step.position(5), "argument");
-  const Context inside = argument_context(context, sum[step.position(0)], factor);
-  check_vanishes(subtract(changed, wanted), inside, step.block, "two arguments are not shown to be equal");
-  changed = wanted;
-}
-
-void Kernel::root(Sum& sum, const Context& context, const Step& step) {
-  Factor& root = factor_at(sum, step, 0);
-  const Factor absolute = factor_at(sum, step, 2);
-  expect(applies(root, Function::Op::Sqrt), "the factor is not a square root by its formula");
-  expect(applies(absolute, Function::Op::Abs), "the other factor is not an absolute value by its formula");
-  const Sum square = multiply(absolute.arguments.at(0), absolute.arguments[0]);
-  check_vanishes(subtract(root.arguments.at(0), square), within(context, sum[step.position(0)]), step.block,
-                 "the argument of the root is not shown to be the square");
-  root = absolute;
+/// Same: F(…, s, …) = F(…, t, …) if s − t is 0. Root: √s = |t| if s − t² is 0. t may be an argument in another product.
+void Kernel::take(Sum& sum, const Context& context, const Step& step) {
+  const bool is_root = step.op == Op::Root;
+  const auto factor_at = [&](std::size_t first) -> Factor& {
+    return at(at(sum, step.position(first), "product").factors, step.position(first + 1), "factor");
+  };
+  Factor& factor = factor_at(0);
+  const Factor other = factor_at(is_root ? 2 : 3);
+  expect(!is_root || applies(factor, Function::Op::Sqrt), "the factor is not a square root by its formula");
+  expect(!is_root || applies(other, Function::Op::Abs), "the other factor is not an absolute value by its formula");
+  Sum& changed = at(factor.arguments, is_root ? 0 : step.position(2), "argument");
+  const Sum& taken = at(other.arguments, is_root ? 0 : step.position(5), "argument");
+  check_vanishes(
+      subtract(changed, is_root ? multiply(taken, taken) : taken),
+      argument_context(context, sum[step.position(0)], factor), step.block,
+      is_root ? "the argument of the root is not shown to be the square" : "two arguments are not shown to be equal");
+  changed = taken;
+  if (is_root) factor.symbol = other.symbol;
 }
 
 /// CollectTerms is Cancel for the products and −(c + d) · R, the negated result.

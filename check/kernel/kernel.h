@@ -147,8 +147,7 @@ class Kernel {
   void check_scope(const Product& product, std::set<Atom> scope) const;
 
   // Steps on a whole sum.
-  void same(Sum& sum, const Context& context, const Step& step);
-  void root(Sum& sum, const Context& context, const Step& step);
+  void take(Sum& sum, const Context& context, const Step& step);
   void cancel(Sum& sum, const Context& context, const Step& step);
   void order(Sum& sum, const Context& context, const Step& step);
   /// Steps on the guards and bound indices of a product or a maximum, which is in the context `outside`.

@@ -25,8 +25,7 @@ const Factor* single_factor(const Sum& sum) {
 Rational number(const Sum& sum) {
   Rational total{0, 1};
   for (const Product& part : sum) {
-    expect(part.guards.empty() && part.bound.empty() && part.factors.empty(),
-           "an argument of the function is not a number");
+    expect(part == Product{part.coefficient, {}, {}, {}}, "an argument of the function is not a number");
     total = total + part.coefficient;
   }
   return total;
@@ -340,8 +339,7 @@ void Kernel::monotone(Product& product, std::size_t f, const Context& inside, co
 /// (Σ_b [G] R) · 1/S = 1 where S is not 0. Undefined values in S count as 0.
 void Kernel::cancel_sum(Product& product, std::size_t f, const Context& context, const Step& step) {
   const Factor quotient = product.factors[f];
-  const Function* function = function_of(quotient);
-  expect(function && is_reciprocal(*function), "the factor is not 1/t by its formula");
+  expect(function_of(quotient) && is_reciprocal(*function_of(quotient)), "the factor is not 1/t by its formula");
   expect(!depends_on(quotient, product.bound, atoms_), "the divisor depends on a bound index");
   Product rest = product;
   rest.coefficient = {1, 1};

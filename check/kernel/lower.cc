@@ -157,12 +157,7 @@ class Lowering {
   static Sum multiply(const Sum& a, const Sum& b) {
     Sum result;
     for (const Product& left : a) {
-      for (const Product& right : b) {
-        Product product = check::multiply(left, right);
-        product.guards = conjunction(right.guards, left.guards);
-        remove_redundant(product.guards);
-        add(result, {std::move(product)});
-      }
+      for (const Product& right : b) add(result, with_guards({check::multiply(left, right)}, right.guards, {}));
     }
     return result;
   }

@@ -27,22 +27,6 @@ bool is_contradictory(const Guards& given) {
   });
 }
 
-}  // namespace
-
-bool is_trivial(const Obligation& obligation) {
-  if (obligation.goal) return follows(*obligation.goal, obligation.given);
-  if (obligation.indicators.empty()) return is_contradictory(obligation.given);
-  std::map<Guards, Rational> sums;
-  for (auto [coefficient, guards] : obligation.indicators) {
-    std::ranges::sort(guards);
-    Rational& sum = sums[guards];
-    sum = sum + coefficient;
-  }
-  return std::ranges::all_of(sums, [](const auto& entry) { return entry.second.num == 0; });
-}
-
-namespace {
-
 std::string integer(std::int64_t value) {
   const std::string digits = std::to_string(value);
   return value < 0 ? "(- " + digits.substr(1) + ")" : digits;
@@ -98,10 +82,8 @@ class Script {
     for (const auto& [coefficient, guards] : obligation.indicators)
       denominator = checked_multiply(denominator, coefficient.den / std::gcd(denominator, coefficient.den));
     std::string sum = "(+ 0 0";
-    for (const auto& [coefficient, guards] : obligation.indicators) {
-      const Rational scaled = coefficient * Rational{denominator, 1};
-      sum += " (ite " + text(guards) + " " + integer(scaled.num) + " 0)";
-    }
+    for (const auto& [coefficient, guards] : obligation.indicators)
+      sum += " (ite " + text(guards) + " " + integer((coefficient * Rational{denominator, 1}).num) + " 0)";
     return sum + ")";
   }
 
@@ -138,6 +120,17 @@ class Script {
 };
 
 }  // namespace
+
+bool is_trivial(const Obligation& obligation) {
+  if (obligation.goal) return follows(*obligation.goal, obligation.given);
+  if (obligation.indicators.empty()) return is_contradictory(obligation.given);
+  std::map<Guards, Rational> sums;
+  for (auto [coefficient, guards] : obligation.indicators) {
+    std::ranges::sort(guards);
+    sums[guards] = sums[guards] + coefficient;
+  }
+  return std::ranges::all_of(sums, [](const auto& entry) { return entry.second.num == 0; });
+}
 
 std::string smtlib(const Obligation& obligation, const Atoms& atoms) { return Script(atoms).script(obligation); }
 

@@ -39,17 +39,15 @@ bool is_evaluated_by_cases(const Function& function) {
 
 void Kernel::order(Sum& sum, const Context& context, const Step& step) {
   const std::set<std::size_t> members = positions(sum, step);
-  const auto range = [&](std::size_t p) {
-    Guards guards = sum[p].guards;
-    std::ranges::sort(guards);
-    return std::pair(std::set<Atom>(sum[p].bound.begin(), sum[p].bound.end()), std::move(guards));
-  };
+  const Product& first = sum[*members.begin()];
   Sum products;
   for (const std::size_t p : members) {
-    expect(range(p) == range(*members.begin()), "the products have different guards or bound indices");
+    expect(std::ranges::is_permutation(sum[p].bound, first.bound) &&
+               std::ranges::is_permutation(sum[p].guards, first.guards),
+           "the products have different guards or bound indices");
     products.push_back({sum[p].coefficient, {}, {}, sum[p].factors});
   }
-  expect(vanishes_in_every_case(products, within(context, sum[*members.begin()]).given, statement_, work_),
+  expect(vanishes_in_every_case(products, within(context, first).given, statement_, work_),
          "the products do not cancel in every case");
   erase(sum, members);
 }
