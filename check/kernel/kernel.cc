@@ -69,6 +69,34 @@ void Kernel::check_scope(const Product& product, std::set<Atom> scope) const {
   }
 }
 
+/// Each index of a range has a lower and an upper bound in which no index occurs that has none yet.
+void Kernel::check_finite(const Sum& sum) const {
+  const auto check = [&](const auto& range) {
+    std::set<Atom> open(range.bound.begin(), range.bound.end());
+    const auto has_bound = [&](Atom index, int sign) {
+      return std::ranges::any_of(range.guards, [&](const Guard& guard) {
+        const std::vector<Poly> powers = guard.poly.coefficients_in(index);
+        const auto is_in_rest = [&](Atom other) { return atoms_.occurs(powers[0], other); };
+        const auto is_positive = [&](const Poly& number) { return atoms_.is_nonnegative(number - 1); };
+        return powers.size() == 2 && std::ranges::none_of(open, is_in_rest) &&
+               (is_positive(powers[1] * sign) || (guard.equality && is_positive(powers[1] * -sign)));
+      });
+    };
+    while (!open.empty()) {
+      const auto next = std::ranges::find_if(open, [&](Atom i) { return has_bound(i, 1) && has_bound(i, -1); });
+      expect(next != open.end(), "a range may be infinite by its own guards");
+      open.erase(next);
+    }
+  };
+  for (const Product& product : sum) {
+    check(product);
+    for (const Factor& factor : product.factors) {
+      check(factor);
+      for (const Sum& argument : factor.arguments) check_finite(argument);
+    }
+  }
+}
+
 void Kernel::check_vanishes(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what) {
   for (const Product& product : sum) check_scope(product, context.scope);
   run(sum, context, steps);
@@ -227,6 +255,7 @@ void Kernel::count_range(Product& product, const Context& context, const Step& s
   expect(std::erase(product.guards, least) > 0 && std::erase(product.guards, most) > 0,
          "the index has a different range");
   require(step, "a range has a nonnegative size", within(context, product).given, Guard{false, high - low + 1});
+  check_finite({product});
   product.factors.push_back({Factor::Kind::Integer, 0, {high - low + 1}, {}, {}, {}});
 }
 
@@ -242,6 +271,7 @@ void Kernel::take(Sum& sum, const Context& context, const Step& step) {
   expect(!is_root || applies(other, Function::Op::Abs), "the other factor is not an absolute value by its formula");
   Sum& changed = at(factor.arguments, is_root ? 0 : step.position(2), "argument");
   const Sum& taken = at(other.arguments, is_root ? 0 : step.position(5), "argument");
+  check_finite(taken);
   check_vanishes(
       subtract(changed, is_root ? multiply(taken, taken) : taken),
       argument_context(context, sum[step.position(0)], factor), step.block,

@@ -145,6 +145,8 @@ class Kernel {
   void check_names(const Sum& sum, const Context& context, const Step& step) const;
   void bind(Atom atom, std::set<Atom>& scope) const;
   void check_scope(const Product& product, std::set<Atom> scope) const;
+  /// Throws CheckError unless all ranges in the sum are finite by their own guards, wherever it is moved.
+  void check_finite(const Sum& sum) const;
 
   // Steps on a whole sum.
   void take(Sum& sum, const Context& context, const Step& step);

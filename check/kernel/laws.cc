@@ -281,6 +281,7 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
     const auto contains = [&](Product* part) { return find(part, candidate) != part->factors.end(); };
     if (!std::ranges::all_of(parts, contains) || !is_positive(candidate) || depends_on(candidate, bound, atoms_))
       continue;
+    check_finite(to_sum(candidate));
     if (candidate.kind != Kind::Apply)
       require(step, "a factor is positive", inside.given, Guard{false, candidate.index.at(0) - 1});
     for (Product* part : parts) part->factors.erase(find(part, candidate));
@@ -341,6 +342,7 @@ void Kernel::cancel_sum(Product& product, std::size_t f, const Context& context,
   const Factor quotient = product.factors[f];
   expect(function_of(quotient) && is_reciprocal(*function_of(quotient)), "the factor is not 1/t by its formula");
   expect(!depends_on(quotient, product.bound, atoms_), "the divisor depends on a bound index");
+  check_finite(quotient.arguments.at(0));
   Product rest = product;
   rest.coefficient = {1, 1};
   erase_at(rest.factors, f);
