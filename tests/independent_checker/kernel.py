@@ -6,7 +6,7 @@ from certificates import Definedness, Step
 from laws import Laws
 from normal_form import Factor, Guard, Product, all_atoms, canonical, map_guards, map_polys, negated, without_redundant
 from order import cancels_in_every_order
-from parts import at, check_bound, check_lemmas, check_scope, replaced, require_that, single_factor
+from parts import at, check_bound, check_finite, check_lemmas, check_scope, replaced, require_that, single_factor
 from polynomials import ATOMS, atoms_in, rank, variable
 from statement import Obligation, Statement
 
@@ -198,6 +198,8 @@ class Kernel(Laws):
         p, f, a, q, g, b = step.positions
         product, other = at(terms, p), at(at(at(terms, q).factors, g).arguments, b)
         factor = at(product.factors, f)
+        for part in other:
+            check_finite(part)
         self.check_vanishes(at(factor.arguments, a) + negated(other), given + product.guards + factor.guards,
                             scope.union(product.bound, factor.bound), step.block)
         return self.factor_step(terms, product, step, factor._replace(arguments=replaced(factor.arguments, a, other)))
@@ -281,6 +283,7 @@ class Kernel(Laws):
         require_that(a in p.bound and set(ends) <= set(p.guards), "the index has another range")
         rest = p._replace(guards=tuple(g for g in p.guards if g not in ends), bound=tuple(b for b in p.bound if b != a))
         require_that(a not in all_atoms(rest), "the product depends on the index")
+        check_finite(rest)
         self.require("a range has a nonnegative size", given + rest.guards, Guard(False, high - low + 1), step.lemmas)
         new = rest._replace(factors=rest.factors + (Factor("integer", index=(high - low + 1,)),))
         return replaced(terms, step.positions[0], new)

@@ -5,7 +5,7 @@ from math import gcd, lcm
 
 from functions import ALL_SIGNS, Natural, add_signs, monotonicity, multiply_signs, sign
 from normal_form import Factor, Guard, ONE, Product, all_atoms, canonical, map_guards, negated
-from parts import as_sum, at, multiplied, replaced, require_that, single_factor
+from parts import as_sum, at, check_finite, multiplied, replaced, require_that, single_factor
 from polynomials import Poly
 
 
@@ -63,6 +63,7 @@ class Laws:
             if not self.is_positive(candidate, is_unit) or not all_atoms(candidate).isdisjoint(bound) or \
                     any(None in row for row in places):
                 continue
+            check_finite(candidate)
             if candidate.kind != "apply":
                 self.require("a factor is positive", given + p.guards, Guard(False, candidate.index[0] - 1), step.lemmas)
             arguments = [[t._replace(factors=replaced(t.factors, i)) for t, i in zip(argument, row)]
@@ -163,6 +164,7 @@ class Laws:
         require_that(self.is_reciprocal(quotient), "the factor is not 1/t")
         require_that(all_atoms(quotient).isdisjoint(p.bound), "the divisor depends on a bound index")
         require_that(self.is_total(quotient), "the divisor may be undefined")
+        check_finite(quotient)
         rest = p._replace(coefficient=ONE, factors=replaced(p.factors, step.positions[1]))
         self.check_vanishes((rest,) + negated(quotient.arguments[0]), given, scope, step.block)
         self.require_by_signs(quotient, True, given, step.lemmas)
@@ -198,6 +200,7 @@ class Laws:
         require_that(self.applies_only(at(product.factors, f), "sqrt") and self.applies_only(absolute, "abs"),
                      "the factors are no square root and absolute value")
         inner, = absolute.arguments
+        check_finite(absolute)
         square = tuple(multiplied(a, b) for a in inner for b in inner)
         self.check_vanishes(product.factors[f].arguments[0] + negated(square), given + product.guards,
                             scope.union(product.bound), step.block)

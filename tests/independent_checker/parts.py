@@ -1,7 +1,7 @@
 """Parts of sums, and the scopes of bound indices."""
 
 from normal_form import Factor, ONE, Product
-from polynomials import ATOMS, CheckError, Poly, atoms_in, text_of
+from polynomials import ATOMS, CheckError, Poly, atoms_in, is_nonnegative, quotient_of, text_of, variable
 
 
 def require_that(condition, message: str):
@@ -41,6 +41,25 @@ def check_scope(p, scope: frozenset):
     check_bound([g.poly for g in p.guards] + (list(p.index) if isinstance(p, Factor) else []), scope)
     for part in p.factors if isinstance(p, Product) else [q for argument in p.arguments for q in argument]:
         check_scope(part, scope)
+
+
+def bounds(guard, index: int, unbounded: set) -> set:
+    """1 if the guard is a lower bound of the index, and -1 if it is an upper one, that contains no other unbounded index."""
+    slope = Poly({quotient_of(m, (index,)): c for m, c in guard.poly.terms.items() if index in m})
+    signs = {s for s in (1, -1) if is_nonnegative(slope * s - 1)}
+    is_usable = signs and atoms_in(guard.poly - slope * variable(index)).isdisjoint(unbounded)
+    return ({1, -1} if guard.equality else signs) if is_usable else set()
+
+
+def check_finite(x):
+    """The ranges of a product or factor, at any depth, have finitely many points by their own guards."""
+    unbounded = set(x.bound)
+    while unbounded:
+        bounded = {b for b in unbounded if len(set().union(*(bounds(g, b, unbounded) for g in x.guards))) == 2}
+        require_that(bounded, "a range may be infinite by its own guards")
+        unbounded -= bounded
+    for part in x.factors if isinstance(x, Product) else [p for argument in x.arguments for p in argument]:
+        check_finite(part)
 
 
 def single_factor(terms: tuple):
