@@ -10,20 +10,31 @@ namespace rulemill::check {
 
 using runtime::InputError;
 
+/// Terms, factors and operands are in the order of their texts, so that the text does not depend on the order in which
+/// atoms were made.
 std::string Atoms::text(const Poly& poly) const {
-  std::string text;
+  std::vector<std::tuple<std::size_t, std::string, std::int64_t>> terms;  // degree, product, coefficient
   for (const Poly::Term& term : poly.terms()) {
-    text += text.empty() ? (term.coefficient < 0 ? "-" : "") : term.coefficient < 0 ? " - " : " + ";
-    const bool one = (term.coefficient == 1 || term.coefficient == -1) && !term.monomial.empty();
-    std::string product = one ? "" : std::to_string(term.coefficient).substr(term.coefficient < 0 ? 1 : 0);
+    std::vector<std::string> atoms;
     for (const Atom atom : term.monomial) {
       static constexpr const char* words[] = {"", "", "", "div", "min", "max"};
       const Info& e = info(atom);
-      if (!product.empty()) product += "*";
-      product += is_compound(atom)
-                     ? words[static_cast<int>(e.kind)] + ("(" + this->text(e.left)) + ", " + this->text(e.right) + ")"
-                     : e.name;
+      std::string left, right;
+      if (is_compound(atom)) left = text(e.left), right = text(e.right);
+      if (is_compound(atom) && e.kind != Kind::Quotient && right < left) std::swap(left, right);
+      atoms.push_back(is_compound(atom) ? words[static_cast<int>(e.kind)] + ("(" + left + ", " + right + ")") : e.name);
     }
+    std::ranges::sort(atoms);
+    std::string product;
+    for (const std::string& atom : atoms) product += (product.empty() ? "" : "*") + atom;
+    terms.emplace_back(term.monomial.size(), std::move(product), term.coefficient);
+  }
+  std::ranges::sort(terms);
+  std::string text;
+  for (const auto& [degree, product, coefficient] : terms) {
+    text += text.empty() ? (coefficient < 0 ? "-" : "") : coefficient < 0 ? " - " : " + ";
+    const bool one = (coefficient == 1 || coefficient == -1) && degree > 0;
+    if (!one) text += std::to_string(coefficient).substr(coefficient < 0 ? 1 : 0) + (degree > 0 ? "*" : "");
     text += product;
   }
   return text.empty() ? "0" : text;
@@ -41,6 +52,11 @@ class PolyReader {
   Poly poly() {
     const Poly result = sum(0);
     if (!text_.empty()) fail();
+    return result;
+  }
+  Poly prefix(std::string_view& rest) {
+    const Poly result = sum(0);
+    rest = text_;
     return result;
   }
 
@@ -112,6 +128,10 @@ class PolyReader {
 }  // namespace
 
 Poly Atoms::parse(std::string_view text, const std::string& place) { return PolyReader(text, place, *this).poly(); }
+
+Poly Atoms::parse_prefix(std::string_view& text, const std::string& place) {
+  return PolyReader(text, place, *this).prefix(text);
+}
 
 Guard Atoms::parse_guard(std::string_view text, const std::string& place) {
   for (const std::string_view ending : {" >= 0", " = 0"}) {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "algebra/operators/function_domain.h"
+#include "check/core_rule.h"
 #include "check/evaluate.h"
-#include "check/kernel/statement.h"
 #include "check/number.h"
 #include "runtime/text/error.h"
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "algebra/sizes/checked.h"
+#include "check/sum_text.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::check {
@@ -16,133 +17,108 @@ namespace {
 
 constexpr std::size_t any_number = 0;
 
-/// The word of a step, and how many positions follow it. A step on a maximum has one more.
+/// The word of a step, how many positions follow it, and how many blocks of steps.
 struct StepSyntax {
   const char* word;
   std::size_t positions;
+  std::size_t blocks = 0;
 };
-/// In the order of Step::Op.
-constexpr StepSyntax step_syntax[] = {{"drop", 1},
-                                      {"set", 1},
-                                      {"split", 1},
-                                      {"map", 1},
-                                      {"add_guard", 1},
-                                      {"drop_guard", 2},
-                                      {"index", 3},
-                                      {"within", 3},
-                                      {"same", 6},
-                                      {"zero", 2},
-                                      {"idempotent", 2},
-                                      {"commute", 2},
-                                      {"instantiate_max", 2},
-                                      {"cancel", any_number},
-                                      {"new_index", 1},
-                                      {"project", 1},
-                                      {"count_range", 1},
+/// In the order of Step::Op. `replace` has three positions more, or a sum. `law_where` is a law with one block.
+constexpr StepSyntax step_syntax[] = {{"indicators", any_number},
+                                      {"reindex", 1},
+                                      {"count", 1},
+                                      {"equal", 3},
+                                      {"within", 3, 1},
+                                      {"replace", any_number, 1},
                                       {"expand", 2},
-                                      {"cancel_reciprocal", 3},
+                                      {"reciprocal", 3},
+                                      {"law", any_number},
                                       {"constant", 2},
+                                      {"take_out", 2},
                                       {"scale", 2},
-                                      {"split_exp", 3},
-                                      {"merge_exp", 3},
-                                      {"monotone", 2},
+                                      {"monotone", 3},
                                       {"flatten", 2},
-                                      {"collect_terms", 2},
-                                      {"order", any_number},
-                                      {"parity", 2},
-                                      {"cancel_sum", 2},
-                                      {"logarithm", 2},
-                                      {"root", 4},
-                                      {"root_of_exp", 2},
-                                      {"log_scale", 3},
-                                      {"compare", 2},
-                                      {"shift", 4},
                                       {"divide_max", 2},
-                                      {"unfold", 2}};
-constexpr const char* definedness_words[] = {"signs", "signs at points", "empty", "split", "from", "opposite"};
+                                      {"order", any_number},
+                                      {"signs", 2},
+                                      {"given", 3}};
+constexpr std::string_view of_maximum = "_max";
+constexpr std::string_view law_where = "law_where";
+constexpr std::string_view unchanged = "same", of_opposite = "opposite";
 constexpr const char* domain_words[] = {"domain of source", "domain of target"};
 constexpr int max_depth = 50;
 
-bool can_target_maximum(Op op) {
-  return op == Op::Set || op == Op::Map || op == Op::AddGuard || op == Op::DropGuard || op == Op::NewIndex ||
-         op == Op::Project;
-}
-bool has_point(Op op) { return op == Op::InstantiateMax || op == Op::Monotone || op == Op::Flatten; }
-bool has_condition(DefinednessProof::Kind kind) {
-  return kind == DefinednessProof::Kind::Equality || kind == DefinednessProof::Kind::Parity;
-}
-bool has_block(Op op) { return op == Op::Within || op == Op::Same || op == Op::CancelSum || op == Op::Root; }
-
-std::string list(const std::vector<std::pair<Atom, Poly>>& images, const Atoms& atoms) {
+std::string list(const Step::Assignment& images, const Atoms& atoms) {
   std::string text;
   for (const auto& [atom, image] : images)
     text += (text.empty() ? "" : "; ") + atoms.text(Poly(atom)) + " := " + atoms.text(image);
   return text;
 }
 
+std::string text_of(const Step::Indicator& change, const Atoms& atoms) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
+  if (change.coefficient) add("=" + algebra::to_string(*change.coefficient));
+  for (const std::size_t guard : change.without) add("-" + std::to_string(guard));
+  for (const Guard& guard : change.with) add("[" + atoms.text(guard) + "]");
+  return text.empty() ? std::string(unchanged) : text;
+}
+
 void write(const std::vector<ProductLemma>& lemmas, const std::string& indent, const Atoms& atoms, std::string& text) {
   for (const auto& [a, b] : lemmas) text += indent + "times " + atoms.text(a) + "; " + atoms.text(b) + "\n";
 }
 
-void write(const std::vector<Step>& steps, const std::string& indent, const Atoms& atoms, std::string& text) {
+void write(const std::vector<Step>& steps, const std::string& indent, const Statement& statement, std::string& text) {
   for (const Step& step : steps) {
-    text += indent + to_string(step, atoms) + "\n";
-    write(step.lemmas, indent + " ", atoms, text);
-    if (!has_block(step.op)) continue;
-    write(step.block, indent + " ", atoms, text);
-    text += indent + "end\n";
-  }
-}
-
-void write(const DefinednessProof& proof, const std::string& indent, const Atoms& atoms, std::string& text) {
-  text += indent + definedness_words[static_cast<std::size_t>(proof.kind)];
-  if (proof.kind == DefinednessProof::Kind::Split) text += ": " + atoms.text(*proof.guard);
-  if (has_condition(proof.kind))
-    text += " " + std::to_string(proof.condition) + (proof.images.empty() ? "" : ": ") + list(proof.images, atoms);
-  text += "\n";
-  write(proof.lemmas, indent + " ", atoms, text);
-  for (const DefinednessProof& part : proof.cases) write(part, indent + " ", atoms, text);
-  for (const std::vector<Step>& steps : proof.argument_steps) {
-    text += indent + "argument\n";
-    write(steps, indent + " ", atoms, text);
-    text += indent + "end\n";
+    text += indent + to_string(step, statement) + "\n";
+    write(step.lemmas, indent + " ", statement.atoms(), text);
+    for (const std::vector<Step>& block : step.blocks) {
+      write(block, indent + " ", statement, text);
+      text += indent + "end\n";
+    }
   }
 }
 
 }  // namespace
 
-std::string to_string(const Step& step, const Atoms& atoms) {
-  std::string text =
-      std::string(step_syntax[static_cast<std::size_t>(step.op)].word) + (step.targets_maximum ? "max" : "");
+std::string to_string(const Step& step, const Statement& statement) {
+  const Atoms& atoms = statement.atoms();
+  std::string text = step_syntax[static_cast<std::size_t>(step.op)].word, rest;
+  if (step.targets_maximum) text += of_maximum;
+  if (step.op == Op::Law && !step.blocks.empty()) text = law_where;
+  if (step.op == Op::Law) text += (step.reversed ? " -" : " ") + step.name;
+  if (step.op == Op::Given && step.reversed) text += " " + std::string(of_opposite);
   for (const std::size_t position : step.positions) text += " " + std::to_string(position);
-  if (step.atom) text += ": " + atoms.text(Poly(*step.atom)) + " := " + atoms.text(step.polys.at(0));
-  if (step.op == Op::CountRange) text += "; " + atoms.text(step.polys.at(1));
-  if (step.guard) text += ": " + atoms.text(*step.guard);
-  if (step.op == Op::DivideMax) {
-    for (const Poly& value : step.polys) text += "; " + atoms.text(value);
+  const auto add = [&](const std::string& part, const char* separator = "; ") {
+    rest += (rest.empty() ? "" : separator) + part;
+  };
+  for (const Step::Indicator& change : step.indicators) add(text_of(change, atoms), " | ");
+  if (!step.images.empty()) add(list(step.images, atoms));
+  if (!step.inverse.empty()) rest += (rest.empty() ? "<- " : " <- ") + list(step.inverse, atoms);
+  if (step.guard) add(atoms.text(*step.guard));
+  if (step.atom) {
+    add(atoms.text(Poly(*step.atom)) + " := " + atoms.text(step.polys.at(0)));
+    add(atoms.text(step.polys.at(1)));
+  } else {
+    for (const Poly& poly : step.polys) add(atoms.text(poly));
   }
-  if (step.op == Op::Map) text += ": " + list(step.images, atoms) + " <- " + list(step.inverse, atoms);
-  if (step.op == Op::Project) text += ": " + list(step.images, atoms);
-  if (step.op == Op::Index || has_point(step.op)) {
-    text += ":";
-    for (std::size_t i = 0; i < step.polys.size(); ++i) text += (i == 0 ? " " : "; ") + atoms.text(step.polys[i]);
-  }
-  return text;
+  for (const Sum& sum : step.sums) add(statement.text(sum));
+  if (step.op == Op::Order) add(step.name);
+  return rest.empty() ? text : text + ": " + rest;
 }
 
-std::string to_string(const Proof& proof, const Atoms& atoms) {
+std::string to_string(const Proof& proof, const Statement& statement) {
   std::string text = "typing\n";
-  write(proof.lemmas, " ", atoms, text);
-  for (const OutputProof& output : proof.outputs) {
+  write(proof.lemmas, " ", statement.atoms(), text);
+  for (const std::vector<Step>& output : proof.outputs) {
     text += "output\n";
-    for (const std::string& product : output.normal_form) text += " from " + product + "\n";
-    write(output.steps, " ", atoms, text);
+    write(output, " ", statement, text);
   }
   for (std::size_t side = 0; side < proof.domains.size(); ++side) {
     if (!proof.domains[side].empty()) text += std::string(domain_words[side]) + "\n";
-    for (const auto& [condition, definedness] : proof.domains[side]) {
-      text += " demand " + condition + "\n";
-      write(definedness, "  ", atoms, text);
+    for (const std::vector<Step>& condition : proof.domains[side]) {
+      text += " condition\n";
+      write(condition, "  ", statement, text);
     }
   }
   return text;
@@ -153,8 +129,8 @@ namespace {
 /// A reader that consumes lines in order.
 class ProofReader {
  public:
-  ProofReader(std::string_view text, const std::string& origin, std::size_t first, Atoms& atoms)
-      : origin_(origin), line_(first), atoms_(atoms) {
+  ProofReader(std::string_view text, const std::string& origin, std::size_t first, const Statement& statement)
+      : origin_(origin), line_(first), statement_(statement), atoms_(statement.atoms()) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       lines_.push_back(text.substr(0, end));
@@ -175,15 +151,10 @@ class ProofReader {
     Proof proof;
     if (!take_word("typing")) fail("expected 'typing'");
     read_lemmas(proof.lemmas);
-    while (take_word("output")) {
-      OutputProof& output = proof.outputs.emplace_back();
-      for (std::string_view rest; take_prefix("from ", rest);) output.normal_form.emplace_back(rest);
-      read_steps(output.steps, 0);
-    }
+    while (take_word("output")) read_steps(proof.outputs.emplace_back(), 0);
     for (std::size_t side = 0; side < proof.domains.size(); ++side) {
       if (!take_word(domain_words[side])) continue;
-      for (std::string_view rest; take_prefix("demand ", rest);)
-        proof.domains[side].push_back({std::string(rest), read_definedness_proof(0)});
+      while (take_word("condition")) read_steps(proof.domains[side].emplace_back(), 0);
     }
     if (next_ < lines_.size()) fail("expected a step, found '" + std::string(line().substr(0, 60)) + "'");
     return proof;
@@ -198,20 +169,10 @@ class ProofReader {
     if (next_ >= lines_.size() || line() != word) return false;
     return ++next_, true;
   }
-  bool take_prefix(std::string_view prefix, std::string_view& rest) {
-    if (!line().starts_with(prefix)) return false;
-    rest = line().substr(prefix.size());
-    return ++next_, true;
-  }
   std::string place() const { return origin_ + ", line " + std::to_string(line_ + next_); }
   [[noreturn]] void fail(const std::string& what) const { throw InputError(place(), what); }
 
   Poly poly(std::string_view text) { return atoms_.parse(text, place()); }
-  Atom atom(std::string_view text) {
-    const auto found = poly(text).atom();
-    if (!found) fail("expected one atom, found '" + std::string(text) + "'");
-    return *found;
-  }
   static std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
     std::vector<std::string_view> result;
     while (!text.empty()) {
@@ -223,8 +184,9 @@ class ProofReader {
   }
   std::pair<Atom, Poly> image(std::string_view text) {
     const auto sides = split(text, " := ");
-    if (sides.size() != 2) fail("expected 'index := polynomial'");
-    return {atom(sides[0]), poly(sides[1])};
+    const auto atom = sides.size() == 2 ? poly(sides[0]).atom() : std::nullopt;
+    if (!atom) fail("expected 'index := polynomial'");
+    return {*atom, poly(sides[1])};
   }
 
   void read_lemmas(std::vector<ProductLemma>& into) {
@@ -238,45 +200,15 @@ class ProofReader {
 
   void read_steps(std::vector<Step>& into, int depth) {
     if (depth > max_depth) fail("steps are nested too deep");
-    while (next_ < lines_.size() && line() != "output" && line() != "end" && !line().starts_with("domain of ")) {
+    while (next_ < lines_.size() && line() != "output" && line() != "end" && line() != "condition" &&
+           !line().starts_with("domain of ")) {
       Step& step = into.emplace_back(read_step());
       read_lemmas(step.lemmas);
-      if (!has_block(step.op)) continue;
-      read_steps(step.block, depth + 1);
-      if (!take_word("end")) fail("expected 'end'");
+      for (std::vector<Step>& block : step.blocks) {
+        read_steps(block, depth + 1);
+        if (!take_word("end")) fail("expected 'end'");
+      }
     }
-  }
-
-  DefinednessProof read_definedness_proof(int depth) {
-    if (depth > max_depth) fail("proofs are nested too deep");
-    const std::string_view text = line();
-    const std::size_t colon = std::min(text.find(':'), text.size());
-    const std::string_view rest = text.substr(std::min(colon + 2, text.size()));
-    std::string_view word = text.substr(0, colon);
-    DefinednessProof result;
-    if (const std::size_t blank = word.find(' '); word.starts_with("from ") || word.starts_with("opposite ")) {
-      result.condition = number(word.substr(blank + 1));
-      word = word.substr(0, blank);
-    }
-    const auto found = std::find(std::begin(definedness_words), std::end(definedness_words), word);
-    if (found == std::end(definedness_words))
-      fail("expected a proof that a function is defined, found '" + std::string(text.substr(0, 60)) + "'");
-    result.kind = static_cast<DefinednessProof::Kind>(found - std::begin(definedness_words));
-    if (result.kind == DefinednessProof::Kind::Split) result.guard = atoms_.parse_guard(rest, place());
-    if (has_condition(result.kind)) {
-      for (const auto part : split(rest, "; ")) result.images.push_back(image(part));
-    }
-    ++next_;
-    read_lemmas(result.lemmas);
-    if (result.guard) {
-      for (int part = result.guard->equality ? 3 : 2; part > 0; --part)
-        result.cases.push_back(read_definedness_proof(depth + 1));
-    }
-    while (take_word("argument")) {
-      read_steps(result.argument_steps.emplace_back(), depth + 1);
-      if (!take_word("end")) fail("expected 'end'");
-    }
-    return result;
   }
 
   Step read_step() {
@@ -286,19 +218,32 @@ class ProofReader {
     const std::string_view rest = text.substr(std::min(colon + 2, text.size()));
     Step step;
     std::string_view word = head.empty() ? std::string_view() : head[0];
-    auto found = std::ranges::find(step_syntax, word, &StepSyntax::word);
-    if (found == std::end(step_syntax) && word.ends_with("max")) {
-      step.targets_maximum = true;
-      word.remove_suffix(3);
-      found = std::ranges::find(step_syntax, word, &StepSyntax::word);
+    if (word == law_where) {
+      word = step_syntax[static_cast<std::size_t>(Op::Law)].word;
+      step.blocks.resize(1);
+    } else if (word.ends_with(of_maximum)) {
+      const std::string_view range = word.substr(0, word.size() - of_maximum.size());
+      step.targets_maximum = range == step_syntax[static_cast<std::size_t>(Op::Indicators)].word ||
+                             range == step_syntax[static_cast<std::size_t>(Op::Reindex)].word;
+      if (step.targets_maximum) word = range;
     }
+    const auto found = std::ranges::find(step_syntax, word, &StepSyntax::word);
     if (found == std::end(step_syntax)) fail("expected a step, found '" + std::string(text.substr(0, 60)) + "'");
     step.op = static_cast<Op>(found - step_syntax);
-    if (step.targets_maximum && !can_target_maximum(step.op))
-      fail("expected a step on a maximum, found '" + std::string(word) + "'");
-    for (std::size_t i = 1; i < head.size(); ++i) step.positions.push_back(number(head[i]));
-    const std::size_t wanted = found->positions + (step.targets_maximum ? 1 : 0);
-    if (found->positions != any_number && step.positions.size() != wanted)
+    step.blocks.resize(std::max(step.blocks.size(), found->blocks));
+    std::size_t next = 1;
+    if (step.op == Op::Law) {
+      if (head.size() < 2) fail("expected the name of a law");
+      step.reversed = head[1].starts_with('-');
+      step.name = head[1].substr(step.reversed ? 1 : 0);
+      ++next;
+    } else if (step.op == Op::Given && head.size() > 1 && head[1] == of_opposite) {
+      step.reversed = true;
+      ++next;
+    }
+    for (; next < head.size(); ++next) step.positions.push_back(number(head[next]));
+    const std::size_t wanted = found->positions == any_number ? 0 : found->positions + (step.targets_maximum ? 1 : 0);
+    if (wanted != 0 && step.positions.size() != wanted)
       fail("expected " + std::to_string(wanted) + " positions, found " + std::to_string(step.positions.size()));
     read_rest(step, rest);
     ++next_;
@@ -307,27 +252,26 @@ class ProofReader {
 
   void read_rest(Step& step, std::string_view rest) {
     switch (step.op) {
-      case Op::CountRange: {
-        const std::size_t high = std::min(rest.find("; "), rest.size());
-        auto [left, value] = image(rest.substr(0, high));
-        step.atom = left;
-        step.polys = {std::move(value), poly(rest.substr(std::min(high + 2, rest.size())))};
+      case Op::Indicators:
+        for (const auto part : split(rest, " | ")) step.indicators.push_back(indicator(part));
+        return;
+      case Op::Reindex: {
+        const std::size_t arrow = rest.find("<- ");
+        const std::string_view images =
+            rest.substr(0, arrow == std::string_view::npos ? arrow : arrow - std::min<std::size_t>(arrow, 1));
+        for (const auto part : split(images, "; ")) step.images.push_back(image(part));
+        if (arrow == std::string_view::npos) return;
+        for (const auto part : split(rest.substr(arrow + 3), "; ")) step.inverse.push_back(image(part));
         return;
       }
-      case Op::Project:
-        for (const auto part : split(rest, "; ")) step.images.push_back(image(part));
-        return;
-      case Op::NewIndex:
-      case Op::Set: {
-        auto [left, value] = image(rest);
-        step.atom = left;
-        step.polys.push_back(std::move(value));
+      case Op::Count: {
+        const auto parts = split(rest, "; ");
+        if (parts.size() != 2) fail("expected the index with its least value, and its largest value");
+        auto [atom, low] = image(parts[0]);
+        step.atom = atom;
+        step.polys = {std::move(low), poly(parts[1])};
         return;
       }
-      case Op::Split:
-      case Op::AddGuard:
-        step.guard = atoms_.parse_guard(rest, place());
-        return;
       case Op::DivideMax: {
         const auto parts = split(rest, "; ");
         if (parts.empty()) fail("expected a guard and two points");
@@ -335,23 +279,51 @@ class ProofReader {
         for (std::size_t i = 1; i < parts.size(); ++i) step.polys.push_back(poly(parts[i]));
         return;
       }
-      case Op::Map: {
-        const std::size_t arrow = rest.find(" <- ");
-        if (arrow == std::string_view::npos) fail("expected '<-' and the inverse map");
-        for (const auto part : split(rest.substr(0, arrow), "; ")) step.images.push_back(image(part));
-        for (const auto part : split(rest.substr(arrow + 4), "; ")) step.inverse.push_back(image(part));
+      case Op::Law:
+      case Op::Replace:
+      case Op::Scale:
+        for (const auto part : split(rest, "; ")) step.sums.push_back(parse_sum(part, place(), statement_));
         return;
-      }
-      case Op::Index:
-      case Op::InstantiateMax:
+      case Op::Order:
+        step.name = rest;
+        return;
+      case Op::Equal:
+      case Op::TakeOut:
       case Op::Monotone:
       case Op::Flatten:
+      case Op::Given:
         for (const auto part : split(rest, "; ")) step.polys.push_back(poly(part));
-        if (step.op == Op::Index && step.polys.size() != 1) fail("expected one polynomial");
         return;
       default:
         if (!rest.empty()) fail("expected the end of the line, found '" + std::string(rest.substr(0, 60)) + "'");
     }
+  }
+
+  Step::Indicator indicator(std::string_view text) {
+    Step::Indicator change;
+    if (text == unchanged) return change;
+    while (!text.empty()) {
+      const std::size_t end = text.starts_with('[') ? std::min(text.find(']'), text.size() - 1) + 1 : text.find(' ');
+      const std::string_view part = text.substr(0, end);
+      text.remove_prefix(std::min(part.size() + 1, text.size()));
+      if (part.starts_with('=')) {
+        const auto sides = split(part.substr(1), "/");
+        if (sides.empty() || sides.size() > 2) fail("expected a coefficient");
+        const auto constant = [&](std::string_view digits) {
+          const auto value = poly(digits).constant();
+          if (!value) fail("expected a number");
+          return *value;
+        };
+        change.coefficient = algebra::make_rational(constant(sides[0]), sides.size() == 2 ? constant(sides[1]) : 1);
+      } else if (part.starts_with('-')) {
+        change.without.push_back(number(part.substr(1)));
+      } else if (part.starts_with('[') && part.ends_with(']')) {
+        change.with.push_back(atoms_.parse_guard(part.substr(1, part.size() - 2), place()));
+      } else {
+        fail("expected a coefficient or guards, found '" + std::string(part.substr(0, 60)) + "'");
+      }
+    }
+    return change;
   }
 
   std::size_t number(std::string_view text) const {
@@ -364,6 +336,7 @@ class ProofReader {
 
   const std::string& origin_;
   std::size_t line_;
+  const Statement& statement_;
   Atoms& atoms_;
   std::vector<std::string_view> lines_;
   std::size_t next_ = 0;
@@ -371,8 +344,8 @@ class ProofReader {
 
 }  // namespace
 
-Proof parse_proof(std::string_view text, const std::string& origin, std::size_t first, Atoms& atoms) {
-  return ProofReader(text, origin, first, atoms).read();
+Proof parse_proof(std::string_view text, const std::string& origin, std::size_t first, const Statement& statement) {
+  return ProofReader(text, origin, first, statement).read();
 }
 
 }  // namespace rulemill::check

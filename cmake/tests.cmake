@@ -65,6 +65,7 @@ add_test(NAME fuzz/long CONFIGURATIONS Slow
 add_test(NAME cli/faults_long CONFIGURATIONS Slow COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/cli/faults.py --runs 200)
 add_test(NAME optimize/equal_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/optimize/equal_test.py --mutations 500 --seed 1000)
+target_link_libraries(test_check PRIVATE rulemill_prove)  # its tests ask the solver
 add_test(NAME check/steps_long CONFIGURATIONS Slow WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMAND test_check "no step of any kind*")
 set_tests_properties(check/steps_long PROPERTIES LABELS slow TIMEOUT 10800 ENVIRONMENT RULEMILL_RANDOM_STEPS=1000000)
 set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/verdicts_long adversarial/models_long

@@ -69,6 +69,8 @@ class Parser {
   static std::optional<Rational> exact_number(const std::string& text);
 
   DeclaredLaw parse_law(Function& function, const std::vector<std::string>& arguments);
+  /// NAME: left = right when a > 0, b > 0, …
+  DeclaredEquation parse_equation(const Function& function);
 
   // ---- index expressions ----
 

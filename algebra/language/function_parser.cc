@@ -58,7 +58,12 @@ FunctionSyntax Parser::parse_function() {
   parse_real_sum(function, arguments);
   if (stack_depth(function) > Function::max_stack_depth)
     cursor_.fail(name, "function '" + function.name + "' is nested too deeply");
-  while (cursor_.accept("law")) syntax.laws.push_back(parse_law(function, arguments));
+  while (cursor_.accept("law")) {
+    if (cursor_.peek(1).text == ":")
+      syntax.equations.push_back(parse_equation(function));
+    else
+      syntax.laws.push_back(parse_law(function, arguments));
+  }
   const std::size_t mapping = cursor_.position();
   if (cursor_.accept("onnx")) {
     function.onnx_op_type = cursor_.expect_name("an ONNX operator");
@@ -197,6 +202,49 @@ DeclaredLaw Parser::parse_law(Function& function, const std::vector<std::string>
   for (const LawForm& form : forms) known += (known.empty() ? "" : &form == &forms.back() ? " or " : ", ") + form.text;
   const std::string found = left.size() + right.size() < 200 ? "; found " + left + " = " + right : "";
   cursor_.fail(start, "a law must have the form " + known + found);
+}
+
+DeclaredEquation Parser::parse_equation(const Function& function) {
+  static const std::vector<std::string> variables = {"s", "t", "r", "c"};
+  const Token start = cursor_.peek();
+  const std::size_t first = cursor_.position();
+  DeclaredEquation equation;
+  equation.function = function.name;
+  equation.name = cursor_.expect_name("the name of a law");
+  equation.place = place(cursor_.origin(), start.line, start.column);
+  cursor_.expect(":", "after the name of the law");
+  const auto side = [&] {
+    Function formula;
+    formula.arity = static_cast<std::uint32_t>(variables.size());
+    parse_real_sum(formula, variables);
+    if (stack_depth(formula) > Function::max_stack_depth) cursor_.fail(start, "a law is nested too deeply");
+    return formula;
+  };
+  equation.left = side();
+  cursor_.expect("=", "between the sides of the law");
+  equation.right = side();
+  if (cursor_.accept("when")) {
+    do {
+      equation.positive.push_back(side());
+      cursor_.expect(">", "in a condition of the law");
+      if (cursor_.next().text != "0") cursor_.fail(start, "a condition of a law has the form a > 0");
+    } while (cursor_.accept(","));
+  }
+  equation.text = function.name + "." + text_since(first);
+  std::vector<Function*> formulas = {&equation.left, &equation.right};
+  for (Function& formula : equation.positive) formulas.push_back(&formula);
+  std::uint32_t arity = 0;
+  for (const Function* formula : formulas) {
+    for (const Function::Instruction& node : formula->program) {
+      if (node.op == Function::Op::Argument) arity = std::max(arity, node.argument + 1);
+    }
+  }
+  for (Function* formula : formulas) formula->arity = arity;
+  for (const auto& [from, to] : {std::pair(" : ", ": "), {"( ", "("}, {" (", "("}, {" )", ")"}, {" ,", ","}}) {
+    for (std::size_t at = 0; (at = equation.text.find(from, at)) != std::string::npos;)
+      equation.text.replace(at, std::string_view(from).size(), to);
+  }
+  return equation;
 }
 
 }  // namespace rulemill::algebra::syntax

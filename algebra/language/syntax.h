@@ -241,11 +241,21 @@ struct DeclaredLaw {
   std::string place;
 };
 
+/// A declared equation between formulas of the law's variables, that holds where the formulas of `positive` are. All of
+/// them take the same arguments.
+struct DeclaredEquation {
+  std::string function, name;  // law NAME: …, of the function
+  Function left, right;
+  std::vector<Function> positive;
+  std::string text, place;
+};
+
 struct FunctionSyntax {
   Function function;
   std::string text;  // the tokens without the ONNX mapping, for the digest
   std::string place;
   std::vector<DeclaredLaw> laws;
+  std::vector<DeclaredEquation> equations;
 };
 
 struct Definitions {

@@ -7,6 +7,7 @@
 #include "algebra/execution/plan.h"
 #include "algebra/expansion/pack_lengths.h"
 #include "algebra/language/lexer.h"
+#include "algebra/library/law_equations.h"
 #include "algebra/properties/laws.h"
 #include "algebra/properties/scalar_kinds.h"
 #include "algebra/properties/symmetry.h"
@@ -33,6 +34,10 @@ void check_laws(syntax::FunctionSyntax& syntax) {
     if (declared.law == Law::Monotone) function.monotone = true;
     if (declared.law == Law::Odd) function.parity = -1;
     if (declared.law == Law::Even) function.parity = 1;
+  }
+  for (const syntax::DeclaredEquation& equation : syntax.equations) {
+    if (const auto found = find_counterexample(equation))
+      throw InputError(equation.place, "the law " + equation.text + " does not hold: its sides are " + *found);
   }
 }
 

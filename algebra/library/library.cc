@@ -9,6 +9,7 @@
 #include "algebra/expansion/pack_lengths.h"
 #include "algebra/language/lexer.h"
 #include "algebra/library/definition_check.h"
+#include "algebra/library/law_equations.h"
 #include "algebra/library/parameters.h"
 #include "algebra/library/unknown_operator.h"
 #include "runtime/files/atomic_file.h"
@@ -23,6 +24,8 @@ struct Library::Impl {
   std::vector<Function> functions;
   std::vector<std::string> function_texts;  // for digests
   std::vector<std::string> function_places;
+  std::vector<syntax::DeclaredEquation> equations;
+  std::vector<LawEquation> laws;
   std::vector<std::shared_ptr<const syntax::Operator>> operators;  // in order of definition; shared with copies
   std::unordered_map<std::string_view, const syntax::Operator*> by_name;
   std::deque<OperatorInstance> instances;
@@ -157,11 +160,14 @@ void Library::add(std::vector<syntax::Definitions> files) {
                                              impl_->function_places[first]);
       }
       check_laws(function);
+      std::ranges::move(function.equations, std::back_inserter(impl_->equations));
       impl_->functions.push_back(std::move(function.function));
       impl_->function_texts.push_back(std::move(function.text));
       impl_->function_places.push_back(std::move(function.place));
     }
   }
+  complete_functions(impl_->functions);
+  impl_->laws = make_law_equations(impl_->functions, impl_->equations);
   for (const bool composites : {false, true}) {
     for (syntax::Definitions& file : files) {
       for (syntax::Operator& op : file.operators) {
@@ -201,6 +207,7 @@ void Library::add_operator(std::shared_ptr<const syntax::Operator> op) {
 }
 
 std::span<const Function> Library::functions() const { return impl_->functions; }
+const std::vector<LawEquation>& Library::laws() const { return impl_->laws; }
 
 std::vector<std::string> Library::operator_names() const { return impl_->operator_names(); }
 

@@ -11,6 +11,7 @@
 
 #include "algebra/language/generic_onnx_mapping.h"
 #include "algebra/operators/function.h"
+#include "algebra/operators/law.h"
 #include "algebra/operators/operator_instance.h"
 
 namespace rulemill::algebra {
@@ -36,6 +37,8 @@ class Library {
   void add(std::string_view text, const std::string& origin);
 
   std::span<const Function> functions() const;
+  /// The laws of the functions as equations.
+  const std::vector<LawEquation>& laws() const;
   std::vector<std::string> operator_names() const;
   bool has_operator(const std::string& name) const;
   /// The operator whose output is of kind Positive; there is at most one.

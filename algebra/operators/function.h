@@ -72,6 +72,8 @@ struct Function {
   int degree = 0;                         // 1: law f(c * t) = c * f(t); -1: law f(c * t) = f(t) / c; for c > 0
   bool monotone = false;                  // law max(f(s), f(t)) = f(max(s, t))
   int parity = 0;                         // 1: law f(-t) = f(t); -1: law f(-t) = -f(t)
+  std::vector<int> monotonicity;          // in each argument, whatever the others are: 1, -1, or 0 if unknown
+  std::uint32_t representative = 0;       // the number of the first function of the library with this formula
   std::vector<std::string> assumed_laws;  // the unproved laws, as text
   std::string onnx_op_type;               // the equivalent ONNX operator, may be empty
 };

@@ -82,12 +82,6 @@ FunctionRange evaluate_signs(FunctionOp op, Signs a, Signs b) {
   return {false, {}};
 }
 
-/// A number of more than 15 digits is within one unit in the last place of its double.
-Enclosure number_of(const Function::Instruction& instruction) {
-  if (instruction.exact) return Enclosure(*instruction.exact);
-  return {std::nextafter(instruction.number, -HUGE_VAL), std::nextafter(instruction.number, HUGE_VAL)};
-}
-
 }  // namespace
 
 FunctionRange range_of(const Function& function, std::span<const Signs> arguments) {
@@ -143,6 +137,11 @@ std::set<std::uint32_t> domain_arguments(const Function& function) {
   return result;
 }
 
+Enclosure enclosure_of(const Function::Instruction& instruction) {
+  if (instruction.exact) return Enclosure(*instruction.exact);
+  return {std::nextafter(instruction.number, -HUGE_VAL), std::nextafter(instruction.number, HUGE_VAL)};
+}
+
 Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure> arguments, bool& doubtful) {
   std::vector<Enclosure> stack;
   if (std::ranges::any_of(arguments, &Enclosure::is_undefined)) return Enclosure::undefined();
@@ -150,7 +149,7 @@ Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure>
     if (instruction.op == FunctionOp::Argument) {
       stack.push_back(arguments[instruction.argument]);
     } else if (instruction.op == FunctionOp::Number) {
-      stack.push_back(number_of(instruction));
+      stack.push_back(enclosure_of(instruction));
     } else {
       const Enclosure b = stack.back();
       if (!is_unary(instruction.op)) stack.pop_back();

@@ -30,25 +30,6 @@ bool differ(Enclosure a, Enclosure b) {
   return std::isfinite(defined.low) && std::isfinite(defined.high);
 }
 
-/// Numbers of all magnitudes and signs, round and random ones, and numbers near the function's constants.
-std::vector<double> samples(const Function& function, int random_count) {
-  std::vector<double> points = {0};
-  const auto both_signs = [&](double point) { points.insert(points.end(), {point, -point}); };
-  for (const double round : {0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0, 10.0}) both_signs(round);
-  for (int exponent = -30; exponent <= 30; exponent += 3) both_signs(std::pow(10.0, exponent));
-  for (const Function::Instruction& instruction : function.program) {
-    if (instruction.op != Function::Op::Number) continue;
-    const double c = instruction.number;
-    for (const double near : {c, c - 1, c + 1, c * 0.999, c * 1.001, c / 2, c * 2, c * 3}) both_signs(near);
-  }
-  std::mt19937_64 random(1);
-  for (int i = 0; i < random_count; ++i) {
-    const double mantissa = 1 + static_cast<double>(random() % 1'000'003) / 1'000'003;
-    both_signs(std::ldexp(mantissa, static_cast<int>(random() % 80) - 40));
-  }
-  return points;
-}
-
 /// "f(2) = 4", "f(2, 3) is undefined"
 std::string describe(const Function& f, Enclosure s, Enclosure t) {
   const Enclosure value = evaluate_at(f, s, t);
@@ -102,9 +83,27 @@ std::optional<std::string> find_counterexample_at(const Function& f, Law law, do
 
 }  // namespace
 
+std::vector<double> sample_numbers(const Function& function, int random_count) {
+  std::vector<double> points = {0};
+  const auto both_signs = [&](double point) { points.insert(points.end(), {point, -point}); };
+  for (const double round : {0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0, 10.0}) both_signs(round);
+  for (int exponent = -30; exponent <= 30; exponent += 3) both_signs(std::pow(10.0, exponent));
+  for (const Function::Instruction& instruction : function.program) {
+    if (instruction.op != Function::Op::Number) continue;
+    const double c = instruction.number;
+    for (const double near : {c, c - 1, c + 1, c * 0.999, c * 1.001, c / 2, c * 2, c * 3}) both_signs(near);
+  }
+  std::mt19937_64 random(1);
+  for (int i = 0; i < random_count; ++i) {
+    const double mantissa = 1 + static_cast<double>(random() % 1'000'003) / 1'000'003;
+    both_signs(std::ldexp(mantissa, static_cast<int>(random() % 80) - 40));
+  }
+  return points;
+}
+
 std::optional<std::string> find_counterexample(const Function& function, Law law) {
   const bool of_one = law == Law::ZeroToZero || law == Law::Idempotent || law == Law::Odd || law == Law::Even;
-  const std::vector<double> points = samples(function, of_one ? 2000 : 40);
+  const std::vector<double> points = sample_numbers(function, of_one ? 2000 : 40);
   for (const double s : points) {
     for (const double t : of_one ? std::vector{0.0} : points) {
       if (auto found = find_counterexample_at(function, law, s, t)) return found;

@@ -1,8 +1,6 @@
 // Checks laws of scalar functions against the function's definition over the reals.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +19,5 @@ struct LawVerdict {
 };
 
 LawVerdict check_law(const Function& function, Law law);
-
-/// f(arguments) if exact rational arithmetic yields it; of exp, sqrt and similar functions only the values at 0 and 1
-/// are known. Returns nullopt otherwise, also if f is undefined. Throws Overflow beyond 64 bits.
-std::optional<Rational> evaluate_exactly(const Function& function, std::span<const Rational> arguments);
 
 }  // namespace rulemill::algebra

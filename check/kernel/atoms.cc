@@ -9,7 +9,6 @@
 
 namespace rulemill::check {
 
-using algebra::Symbols;
 using runtime::InputError;
 
 namespace {
@@ -89,7 +88,8 @@ Poly Atoms::quotient(Poly n, Poly d) {
   if (is_nonnegative(-r - 1) && is_nonnegative(d + r)) return e - 1;
   if (!e.is_zero()) return e + quotient(r, d);
   const auto inner = r.atom();
-  if (inner && kind(*inner) == Kind::Quotient) return quotient(Poly(left(*inner)), right(*inner) * d);
+  if (inner && kind(*inner) == Kind::Quotient && is_nonnegative(d - 1))
+    return quotient(Poly(left(*inner)), right(*inner) * d);
   return Poly(intern({Kind::Quotient, {}, r, d}));
 }
 
@@ -126,20 +126,6 @@ bool Atoms::occurs(const Poly& poly, Atom atom) const {
   std::set<Atom> all;
   collect(poly, all);
   return all.contains(atom);
-}
-
-Poly Atoms::import(const Poly& poly, const Symbols& symbols, const PolysByName* values) {
-  return map_atoms(poly, [&](Atom atom) {
-    static constexpr Kind kinds[] = {Kind::Size, Kind::Bound, Kind::Quotient, Kind::Min, Kind::Max};
-    const Kind kind = kinds[static_cast<int>(symbols.kind(atom))];
-    if (kind == Kind::Bound) throw InputError("statement", "expected sizes, found an index");
-    const auto operand = [&](const Poly& part) { return import(part, symbols, values); };
-    if (kind != Kind::Size) return compound(kind, operand(symbols.left(atom)), operand(symbols.right(atom)));
-    if (!values) return size(symbols.name(atom));
-    const auto found = values->find(symbols.name(atom));
-    if (found == values->end()) throw InputError("instance", "no value for size " + symbols.name(atom));
-    return found->second;
-  });
 }
 
 }  // namespace rulemill::check

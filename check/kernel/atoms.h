@@ -39,6 +39,8 @@ class Atoms {
   Poly output(std::size_t number) { return Poly(intern({Kind::Output, "@" + std::to_string(number), {}, {}})); }
   Atom bound(std::size_t number) { return intern({Kind::Bound, "#" + std::to_string(number), {}, {}}); }
   Atom fresh_bound() { return bound(bound_++); }
+  /// The bound index at a depth, for comparisons only: no text names it.
+  Atom level(std::size_t depth) { return intern({Kind::Bound, "." + std::to_string(depth), {}, {}}); }
 
   /// floor(n / d). Records d: a proof must show that all divisors() are at least 1.
   Poly quotient(Poly n, Poly d);
@@ -65,14 +67,12 @@ class Atoms {
   /// True for polynomials in sizes only whose coefficients are ≥ 0 after substituting 1 + s' for every size s.
   bool is_nonnegative(const Poly& poly) const;
 
-  /// Translates a polynomial in a rule's symbols; sizes become their `values` if given.
-  using PolysByName = std::map<std::string, Poly>;
-  Poly import(const Poly& poly, const algebra::Symbols& symbols, const PolysByName* values = nullptr);
-
   std::string text(const Poly& poly) const;
   std::string text(const Guard& guard) const { return text(guard.poly) + (guard.equality ? " = 0" : " >= 0"); }
   /// Parses the output of text(). Throws InputError at `place` on anything else.
   Poly parse(std::string_view text, const std::string& place);
+  /// Parses the polynomial at the beginning of the text, and removes it.
+  Poly parse_prefix(std::string_view& text, const std::string& place);
   Guard parse_guard(std::string_view text, const std::string& place);
 
  private:

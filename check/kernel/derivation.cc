@@ -2,48 +2,39 @@
 
 #include <algorithm>
 
-#include "runtime/text/error.h"
-
 namespace rulemill::check {
-
-using algebra::NodeId;
-using algebra::Relation;
-using algebra::Rule;
-using algebra::TermId;
 
 namespace {
 
 /// The terms of the goal and of the rule instances, all in the goal's sizes.
 class DerivationChecker {
  public:
-  DerivationChecker(Statement& goal, const algebra::Symbols& symbols, const std::vector<ProductLemma>& lemmas)
-      : goal_(goal), bank_(goal.bank()), symbols_(symbols), atoms_(goal.atoms()), lemmas_(lemmas) {
+  DerivationChecker(const Statement& goal, const std::vector<ProductLemma>& lemmas)
+      : goal_(goal), atoms_(goal.atoms()), lemmas_(lemmas), given_(goal.facts()) {
     solve_equations();
-    for (const TermId variable : goal.rule().variables) {
-      const std::string& name = bank_.term(variable).name;
-      const std::string text = goal_interpretation_.terms[variable] = function("variable " + name, 0);
-      shapes_[text] = solved(goal.shape(variable));
-    }
   }
 
   CheckedDerivation run(const std::vector<RuleInstance>& instances) {
+    Side goal{goal_.rule(), {}, {}};
+    for (const CoreRule::Variable& variable : goal.rule.variables) {
+      goal.variables.push_back(symbol("variable " + variable.name, 0));
+      shapes_[goal.variables.back()] = solved(variable.shape);
+    }
     // The goal's terms are well-typed: those of its source by assumption, those of its target by obligation.
     Guards assumed;
     std::string goals;
-    const Rule& rule = goal_.rule();
-    for (std::size_t i = 0; i < rule.source.size(); ++i) {
-      const std::string source = term(rule.source[i], goal_interpretation_, assumed);
-      goals += " (= " + source + " " + term(rule.target.at(i), goal_interpretation_, assumed) + ")";
+    for (std::size_t i = 0; i < goal.rule.source.size(); ++i) {
+      const std::string source = text(goal.rule.source[i], goal, assumed);
+      goals += " (= " + source + " " + text(goal.rule.target.at(i), goal, assumed) + ")";
     }
     for (std::size_t i = 0; i < instances.size(); ++i) {
       try {
-        add_instance(instances[i]);
-      } catch (CheckError& error) {
-        error.what = "rule instance " + std::to_string(i + 1) + ": " + error.what;
-        throw;
+        add(instances[i], goal);
+      } catch (const CheckError& error) {
+        throw CheckError{"rule instance " + std::to_string(i + 1) + ": " + error.what};
       }
     }
-    for (const Guard& goal : goal_.target_obligations()) require("both sides have one shape", goal);
+    for (const Guard& shape : goal_.target_obligations()) require("both sides have one shape", shape);
     for (const Poly& divisor : std::set<Poly>(atoms_.divisors()))
       require("a divisor is positive", {false, divisor - 1});
     result_.script = "(set-logic QF_UF)\n(declare-sort Tensor 0)\n" + declarations_ + equations_ +
@@ -52,11 +43,11 @@ class DerivationChecker {
   }
 
  private:
-  /// The values of a rule's variables, as text for a solver, and of its sizes; the goal's sizes stand for themselves.
-  struct Interpretation {
-    std::map<TermId, std::string> terms;
-    std::optional<Atoms::PolysByName> sizes;
-    std::map<NodeId, std::vector<std::string>> nodes;  // outputs of the nodes seen so far
+  /// A rule with texts for its variables, and for the outputs of the nodes seen so far.
+  struct Side {
+    const CoreRule& rule;
+    std::vector<std::string> variables;
+    std::map<std::uint32_t, std::vector<std::string>> nodes;
   };
 
   /// Solves the goal's equations for sizes, which are then replaced everywhere, so that equal terms have equal texts.
@@ -77,51 +68,45 @@ class DerivationChecker {
         break;
       }
     }
-    given_ = goal_.facts();
-    for (const Guard& fact : goal_.facts()) given_.push_back({fact.equality, solved(fact.poly)});
+    for (const Guard& fact : goal_.facts()) given_.push_back(atoms_.substitute(fact, solutions_));
     for (const auto& [atom, image] : solutions_) given_.push_back({false, image - 1});
     remove_redundant(given_);
   }
 
   Poly solved(const Poly& poly) { return atoms_.substitute(poly, solutions_); }
-  Shape solved(Shape dims) {
-    for (Poly& dim : dims) dim = solved(dim);
-    return dims;
+  Shape solved(Shape shape) {
+    for (Poly& dim : shape) dim = solved(dim);
+    return shape;
   }
 
   void require(const char* what, const Guard& goal) {
-    const Poly poly = solved(goal.poly);
-    const auto follows = [&](const Guard& fact) { return !fact.equality && atoms_.is_nonnegative(poly - fact.poly); };
-    Obligation obligation{what, given_, Guard{goal.equality, poly}, {}, lemmas_};
-    if ((!goal.equality && (atoms_.is_nonnegative(poly) || std::ranges::any_of(given_, follows))) ||
+    const Guard claim{goal.equality, solved(goal.poly)};
+    const auto follows = [&](const Guard& fact) {
+      return !fact.equality && atoms_.is_nonnegative(claim.poly - fact.poly);
+    };
+    Obligation obligation{what, given_, claim, {}, lemmas_};
+    if ((!claim.equality && (atoms_.is_nonnegative(claim.poly) || std::ranges::any_of(given_, follows))) ||
         is_trivial(obligation))
       ++result_.trivial;
-    else if (required_.insert(*obligation.goal).second)
+    else if (required_.insert(claim).second)
       result_.obligations.push_back(std::move(obligation));
   }
 
   /// Returns the text of a term, and adds the conditions under which its new nodes are well-typed to `conditions`.
-  std::string term(TermId id, Interpretation& interpretation, Guards& conditions) {
-    const algebra::Term& read = bank_.term(id);
-    if (read.is_variable) {
-      expect(interpretation.terms.contains(id), "a term contains a variable of another rule");
-      return interpretation.terms.at(id);
+  std::string text(const CoreTerm& term, Side& side, Guards& conditions) {
+    if (term.is_variable) return at(side.variables, term.number, "variable");
+    if (!side.nodes.contains(term.number)) {
+      const CoreNode& node = at(side.rule.nodes, term.number, "node");
+      std::vector<std::string> arguments;
+      for (const CoreTerm& argument : node.arguments) arguments.push_back(text(argument, side, conditions));
+      side.nodes[term.number] = apply(node, arguments, conditions);
     }
-    if (const auto known = interpretation.nodes.find(read.node); known != interpretation.nodes.end())
-      return known->second.at(read.output);
-    const algebra::Node node = bank_.node(read.node);
-    std::vector<std::string> arguments;
-    for (const TermId argument : node.arguments) arguments.push_back(term(argument, interpretation, conditions));
-    std::vector<Poly> sizes;
-    const Atoms::PolysByName* values = interpretation.sizes ? &*interpretation.sizes : nullptr;
-    for (const Poly& size : node.sizes) sizes.push_back(solved(atoms_.import(size, symbols_, values)));
-    interpretation.nodes[read.node] = apply(bank_.library().instance(node.instance), arguments, sizes, conditions);
-    return interpretation.nodes[read.node].at(read.output);
+    return at(side.nodes[term.number], term.output, "output");
   }
 
-  std::vector<std::string> apply(const algebra::OperatorInstance& instance, const std::vector<std::string>& arguments,
-                                 const std::vector<Poly>& sizes, Guards& conditions) {
-    std::string name = "operator " + instance.name, list;
+  std::vector<std::string> apply(const CoreNode& node, const std::vector<std::string>& arguments, Guards& conditions) {
+    std::string name = "operator " + node.instance->name, list;
+    std::vector<Poly> sizes = solved(node.sizes);
     std::vector<Shape> shapes;
     for (const Poly& size : sizes) name += ", " + atoms_.text(size);
     for (const std::string& argument : arguments) {
@@ -129,15 +114,15 @@ class DerivationChecker {
       shapes.push_back(shapes_.at(argument));
     }
     std::vector<std::string> symbols, outputs;
-    for (std::size_t output = 0; output < instance.outputs.size(); ++output) {
-      symbols.push_back(function(name + " output " + std::to_string(output), arguments.size()));
+    for (std::size_t output = 0; output < node.instance->outputs.size(); ++output) {
+      symbols.push_back(symbol(name + " output " + std::to_string(output), arguments.size()));
       outputs.push_back(arguments.empty() ? symbols.back() : "(" + symbols.back() + list + ")");
     }
     if (shapes_.contains(outputs.at(0))) return outputs;
-    const TypedNode node = type_node(instance, shapes, sizes, atoms_, conditions);
+    const TypedNode typed = type_node(*node.instance, shapes, sizes, atoms_, conditions);
     for (std::size_t output = 0; output < outputs.size(); ++output) {
-      shapes_[outputs[output]] = solved(node.outputs[output]);
-      if (instance.commutative)
+      shapes_[outputs[output]] = solved(typed.outputs[output]);
+      if (node.instance->commutative)
         add_equation(outputs[output], "(" + symbols[output] + " " + arguments.at(1) + " " + arguments[0] + ")");
     }
     return outputs;
@@ -146,70 +131,59 @@ class DerivationChecker {
   void add_equation(const std::string& a, const std::string& b) { equations_ += "(assert (= " + a + " " + b + "))\n"; }
 
   /// The generated name of a function of the script.
-  std::string function(const std::string& key, std::size_t arity) {
-    const auto [found, is_new] = functions_.try_emplace(key, "f" + std::to_string(functions_.size()));
+  std::string symbol(const std::string& key, std::size_t arity) {
+    const auto [found, is_new] = symbols_.try_emplace(key, "f" + std::to_string(symbols_.size()));
     std::string domain;
-    for (std::size_t i = 0; i < arity; ++i) domain += (i == 0 ? "" : " ") + std::string("Tensor");
+    for (std::size_t i = 0; i < arity; ++i) domain += " Tensor";
     if (is_new) declarations_ += "(declare-fun " + found->second + " (" + domain + ") Tensor)\n";
     return found->second;
   }
 
   /// The rule holds for all sizes of at least 1 that satisfy its condition, and all tensors of its shapes, wherever its
   /// source is well-typed. Its own proof shows that its target is well-typed there.
-  void add_instance(const RuleInstance& instance) {
-    const Rule& rule = *instance.rule;
-    Interpretation interpretation;
-    interpretation.sizes.emplace();
-    for (const auto& [name, value] : instance.sizes) {
-      const Poly& size = (*interpretation.sizes)[name] = solved(atoms_.import(value, symbols_));
-      require("a size is positive", {false, size - 1});
-    }
-    expect(instance.terms.size() == rule.variables.size(), "a wrong number of variables");
-    Guards conditions;
-    for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-      const std::string given = term(instance.terms[v], goal_interpretation_, conditions);
-      interpretation.terms[rule.variables[v]] = given;
-      const Shape& actual = shapes_.at(given);
-      expect(actual.size() == rule.shapes.at(v).size(), "a term of wrong rank");
-      for (std::size_t d = 0; d < actual.size(); ++d)
-        conditions.push_back({true, actual[d] - atoms_.import(rule.shapes[v][d], symbols_, &*interpretation.sizes)});
-    }
-    for (const algebra::SizeCondition& c : rule.condition) {
-      const Poly left = atoms_.import(c.left, symbols_, &*interpretation.sizes);
-      const Poly right = atoms_.import(c.right, symbols_, &*interpretation.sizes);
-      conditions = conjunction(conditions, to_guards(c.relation, left, right));
-      const Poly more = solved(right - left) - 1, less = solved(left - right) - 1;
-      expect(c.relation != Relation::Ne || atoms_.is_nonnegative(more) || atoms_.is_nonnegative(less),
+  void add(const RuleInstance& instance, Side& goal) {
+    const CoreRule& rule = instance.rule;
+    for (const Poly& size : instance.sizes) require("a size is positive", {false, size - 1});
+    for (const Poly& number : rule.nonzero) {
+      const Poly value = solved(number);
+      expect(atoms_.is_nonnegative(value - 1) || atoms_.is_nonnegative(-value - 1),
              "two sizes are not shown to differ");
     }
+    expect(instance.terms.size() == rule.variables.size(), "a wrong number of variables");
+    Side side{rule, {}, {}};
+    Guards conditions = rule.condition;
+    for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+      const std::string& given = side.variables.emplace_back(text(instance.terms[v], goal, conditions));
+      const Shape& actual = shapes_.at(given);
+      expect(actual.size() == rule.variables[v].shape.size(), "a term of wrong rank");
+      for (std::size_t d = 0; d < actual.size(); ++d)
+        conditions.push_back({true, actual[d] - rule.variables[v].shape[d]});
+    }
     std::vector<std::string> source;
-    for (const TermId id : rule.source) source.push_back(term(id, interpretation, conditions));
+    for (const CoreTerm& term : rule.source) source.push_back(text(term, side, conditions));
     for (const Guard& condition : conditions) require("an instance is well-typed and its condition holds", condition);
     Guards shown_by_the_rule;
     for (std::size_t i = 0; i < source.size(); ++i)
-      add_equation(source[i], term(rule.target.at(i), interpretation, shown_by_the_rule));
+      add_equation(source[i], text(rule.target.at(i), side, shown_by_the_rule));
   }
 
-  Statement& goal_;
-  const algebra::TermBank& bank_;
-  const algebra::Symbols& symbols_;
+  const Statement& goal_;
   Atoms& atoms_;
   const std::vector<ProductLemma>& lemmas_;
   Images solutions_;
   Guards given_;
   std::set<Guard> required_;
-  Interpretation goal_interpretation_;
   std::map<std::string, Shape> shapes_;  // of all terms
-  std::map<std::string, std::string> functions_;
+  std::map<std::string, std::string> symbols_;
   std::string declarations_, equations_;
   CheckedDerivation result_;
 };
 
 }  // namespace
 
-CheckedDerivation check_derivation(Statement& goal, const std::vector<RuleInstance>& instances,
-                                   const algebra::Symbols& symbols, const std::vector<ProductLemma>& lemmas) {
-  return DerivationChecker(goal, symbols, lemmas).run(instances);
+CheckedDerivation check_derivation(const Statement& goal, const std::vector<RuleInstance>& instances,
+                                   const std::vector<ProductLemma>& lemmas) {
+  return DerivationChecker(goal, lemmas).run(instances);
 }
 
 }  // namespace rulemill::check

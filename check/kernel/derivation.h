@@ -6,11 +6,12 @@
 
 namespace rulemill::check {
 
-/// A rule under a substitution by terms over the goal's variables and by polynomials in the goal's sizes.
+/// A proved rule with polynomials in the goal's sizes for its own, which are at least 1, and terms of the goal for its
+/// variables.
 struct RuleInstance {
-  const algebra::Rule* rule = nullptr;
-  std::vector<algebra::TermId> terms;  // in the order of the rule's variables
-  std::map<std::string, Poly> sizes;   // by name, in the goal's symbols
+  CoreRule rule;
+  std::vector<Poly> sizes;
+  std::vector<CoreTerm> terms;
 };
 
 struct CheckedDerivation {
@@ -21,7 +22,7 @@ struct CheckedDerivation {
 
 /// If all obligations hold and the script is unsatisfiable, then wherever the goal's assumptions hold, its sides have
 /// equal values and its target is well-typed. Throws CheckError where an instance is malformed.
-CheckedDerivation check_derivation(Statement& goal, const std::vector<RuleInstance>& instances,
-                                   const algebra::Symbols& symbols, const std::vector<ProductLemma>& lemmas);
+CheckedDerivation check_derivation(const Statement& goal, const std::vector<RuleInstance>& instances,
+                                   const std::vector<ProductLemma>& lemmas);
 
 }  // namespace rulemill::check

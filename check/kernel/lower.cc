@@ -1,14 +1,13 @@
 // Lowers an element of a tensor to a sum of products by the operators' definitions, without simplification.
 #include <algorithm>
 
+#include "algebra/operators/function_domain.h"
 #include "check/kernel/statement.h"
 
 namespace rulemill::check {
 
-using algebra::NodeId;
 using algebra::Relation;
 using algebra::ScalarExpr;
-using algebra::TermId;
 
 /// The evaluation of definitions at symbolic indices.
 class Lowering {
@@ -16,27 +15,20 @@ class Lowering {
   explicit Lowering(Statement& statement) : statement_(statement), atoms_(statement.atoms_) {}
 
   /// The guards `known` hold wherever the element is used.
-  Sum element(TermId id, const std::vector<Poly>& index, const Guards& known) {
-    const algebra::Term& term = statement_.bank_.term(id);
-    if (term.is_variable) {
-      const auto place = std::ranges::find(statement_.rule_.variables, id) - statement_.rule_.variables.begin();
-      return to_sum({Factor::Kind::Read, static_cast<std::uint32_t>(place), index, {}, {}, {}});
-    }
-    return element(term.node, term.output, index, known);
-  }
-  Sum element(NodeId id, std::uint32_t output, const std::vector<Poly>& index, const Guards& known) {
-    const algebra::Node& node = statement_.bank_.node(id);
-    const algebra::OperatorInstance& instance = statement_.bank_.library().instance(node.instance);
+  Sum element(const CoreTerm& term, const std::vector<Poly>& index, const Guards& known) {
+    if (term.is_variable) return to_sum({Factor::Kind::Read, term.number, index, {}, {}, {}});
+    const CoreNode& node = statement_.rule_.nodes[term.number];
     ++depth_;
-    Sum sum = definition(instance.outputs.at(output), {instance, node, statement_.nodes_.at(id).sizes, index}, known);
+    Sum sum =
+        definition(node.instance->outputs.at(term.output), {node, statement_.types_[term.number].sizes, index}, known);
     --depth_;
     return sum;
   }
 
   /// The definedness conditions of the node's own operator, in all elements of its outputs.
-  std::vector<DefinednessCondition> conditions(NodeId id) {
+  std::vector<DefinednessCondition> conditions(std::uint32_t node) {
     conditions_.emplace();
-    const std::vector<Shape>& outputs = statement_.nodes_.at(id).outputs;
+    const std::vector<Shape>& outputs = statement_.types_[node].outputs;
     for (std::uint32_t output = 0; output < outputs.size(); ++output) {
       std::vector<Poly> index;
       Guards known = statement_.facts_;
@@ -45,7 +37,7 @@ class Lowering {
         index.emplace_back(enclosing_.back());
         append_range(known, index.back(), dim);
       }
-      element(id, output, index, known);
+      element({false, node, output}, index, known);
       enclosing_.clear();
     }
     return std::move(*conditions_);
@@ -53,17 +45,17 @@ class Lowering {
 
  private:
   static constexpr std::size_t max_products = 4096;
+  static constexpr const char* too_large = "its normal form has more than 4096 products";
 
   /// The definition of one node, at some indices.
   struct Frame {
-    const algebra::OperatorInstance& instance;
-    const algebra::Node& node;
+    const CoreNode& node;
     const std::vector<Poly>& sizes;
     std::vector<Poly> indices;  // by slot
   };
 
   Sum definition(const algebra::TensorDefinition& tensor, Frame frame, const Guards& known) {
-    frame.indices.resize(std::max<std::size_t>(frame.indices.size(), frame.instance.index_slots));
+    frame.indices.resize(std::max<std::size_t>(frame.indices.size(), frame.node.instance->index_slots));
     return expression(*tensor.body, frame, known);
   }
 
@@ -82,7 +74,7 @@ class Lowering {
 
   static void add(Sum& to, Sum from) {
     to.insert(to.end(), from.begin(), from.end());
-    expect(to.size() <= max_products, "its normal form has more than 4096 products");
+    expect(to.size() <= max_products, too_large);
   }
 
   Sum expression(const ScalarExpr& e, Frame& frame, const Guards& known) {
@@ -103,7 +95,7 @@ class Lowering {
       }
       case ScalarExpr::Kind::Mul: {
         Sum result = {Product{}};
-        for (const auto& operand : e.operands) result = multiply(result, expression(*operand, frame, known));
+        for (const auto& operand : e.operands) result = product(result, expression(*operand, frame, known));
         return result;
       }
       case ScalarExpr::Kind::Sum: {
@@ -126,7 +118,7 @@ class Lowering {
         return to_sum(std::move(factor));
       }
       case ScalarExpr::Kind::Apply: {
-        Factor factor{Factor::Kind::Apply, e.function, {}, {}, {}, {}};
+        Factor factor{Factor::Kind::Apply, statement_.function(e.function).representative, {}, {}, {}, {}};
         for (const auto& operand : e.operands) factor.arguments.push_back(expression(*operand, frame, known));
         record_condition(factor, known);
         return to_sum(std::move(factor));
@@ -150,15 +142,15 @@ class Lowering {
     condition.bound = enclosing_;
     condition.guards.assign(known.begin() + static_cast<std::ptrdiff_t>(statement_.facts_.size()), known.end());
     remove_redundant(condition.guards);
+    application.kind = Factor::Kind::Defined;
     condition.factors.push_back(std::move(application));
   }
 
-  /// Distributes the product of sums. Each expression is lowered separately, so that their bound indices are distinct.
-  static Sum multiply(const Sum& a, const Sum& b) {
-    Sum result;
-    for (const Product& left : a) {
-      for (const Product& right : b) add(result, with_guards({check::multiply(left, right)}, right.guards, {}));
-    }
+  /// Each expression is lowered separately, so that their bound indices are distinct.
+  static Sum product(const Sum& a, const Sum& b) {
+    expect(a.size() * b.size() <= max_products, too_large);
+    Sum result = multiply(a, b);
+    for (Product& each : result) remove_redundant(each.guards);
     return result;
   }
 
@@ -166,19 +158,20 @@ class Lowering {
   Sum read(const ScalarExpr& e, Frame& frame, const Guards& known) {
     std::vector<Poly> index;
     for (const auto& i : e.indices) index.push_back(value(i, frame));
-    const std::size_t inputs = frame.instance.inputs.size();
+    const algebra::OperatorInstance& instance = *frame.node.instance;
+    const std::size_t inputs = instance.inputs.size();
     const bool is_input = e.tensor < inputs;
-    std::vector<Poly> dims;
+    Shape dims;
     if (is_input)
       dims = statement_.shape(frame.node.arguments[e.tensor]);
     else
-      for (const auto& dim : frame.instance.intermediates.at(e.tensor - inputs).dims) dims.push_back(value(dim, frame));
+      for (const auto& dim : instance.intermediates.at(e.tensor - inputs).dims) dims.push_back(value(dim, frame));
     Guards range;
     for (std::size_t d = 0; d < index.size(); ++d) append_range(range, index[d], dims.at(d));
     const Guards within = conjunction(known, range);
-    Sum sum = is_input ? element(frame.node.arguments[e.tensor], index, within)
-                       : definition(frame.instance.intermediates[e.tensor - inputs],
-                                    {frame.instance, frame.node, frame.sizes, index}, within);
+    Sum sum = is_input
+                  ? element(frame.node.arguments[e.tensor], index, within)
+                  : definition(instance.intermediates[e.tensor - inputs], {frame.node, frame.sizes, index}, within);
     return with_guards(std::move(sum), range, known);
   }
 
@@ -248,16 +241,15 @@ Sum Statement::lower(std::size_t output) {
   for (std::size_t d = 0; d < shape(rule_.source.at(output)).size(); ++d) index.push_back(atoms_.output(d));
   const Guards known = conjunction(facts_, index_ranges(output));
   Sum source = Lowering(*this).element(rule_.source[output], index, known);
-  return subtract(std::move(source), Lowering(*this).element(rule_.target.at(output), index, known));
+  return subtract(std::move(source), Lowering(*this).element(rule_.target[output], index, known));
 }
 
-Statement::DefinednessConditions Statement::collect_conditions(const std::vector<TermId>& side,
-                                                               const std::vector<TermId>& other) {
-  const std::vector<NodeId> others = bank_.nodes(other);
+Statement::DefinednessConditions Statement::collect_conditions(const std::set<std::uint32_t>& side,
+                                                               const std::set<std::uint32_t>& other) {
   DefinednessConditions result;
   for (const bool own : {true, false}) {
-    for (const NodeId node : bank_.nodes(side)) {
-      if ((std::ranges::find(others, node) == others.end()) != own) continue;
+    for (const std::uint32_t node : side) {
+      if (other.contains(node) == own) continue;
       for (DefinednessCondition& condition : Lowering(*this).conditions(node))
         result.all.push_back(std::move(condition));
     }

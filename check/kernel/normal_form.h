@@ -3,6 +3,7 @@
 // A bound index runs over all integers; loop ranges, and zero outside a tensor, are guards.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,17 +19,19 @@ using algebra::Rational;
 struct Product;
 using Sum = std::vector<Product>;
 
-/// Read: variable[index]. Inverse: 1 / max(index[0], 1). Integer: index[0]. Apply: function(arguments...).
-/// Max: the maximum of arguments[0] over the values of `bound` for which `guards` hold, 0 if there are none.
+/// Read: variable[index]. Inverse: 1 / index[0]. Integer: index[0]. Apply: function(arguments...), 0 where it is not
+/// defined. Defined: 1 where function(arguments...) is defined, else 0. Max: the maximum of arguments[0] over the
+/// values of `bound` for which `guards` hold, 0 if there are none.
 struct Factor {
-  enum class Kind : std::uint8_t { Read, Inverse, Integer, Apply, Max };
+  enum class Kind : std::uint8_t { Read, Inverse, Integer, Apply, Defined, Max };
   Kind kind = Kind::Read;
-  std::uint32_t symbol = 0;  // Read: the variable's place in the rule; Apply: the function
+  std::uint32_t symbol = 0;  // Read: the number of the variable; Apply, Defined: of the function
   std::vector<Poly> index;
   std::vector<Sum> arguments;
   std::vector<Atom> bound;
   Guards guards;
   bool operator==(const Factor&) const = default;
+  std::strong_ordering operator<=>(const Factor&) const;
 };
 
 struct Product {
@@ -37,7 +40,9 @@ struct Product {
   std::vector<Atom> bound;
   std::vector<Factor> factors;
   bool operator==(const Product&) const = default;
+  std::strong_ordering operator<=>(const Product&) const = default;
 };
+inline std::strong_ordering Factor::operator<=>(const Factor&) const = default;
 
 /// Thrown where a check cannot continue: the rule or its certificate is wrong, or beyond what the checker supports.
 struct CheckError {
@@ -49,13 +54,16 @@ inline void expect(bool condition, const char* what) {
   if (!condition) throw CheckError{what};
 }
 
-Sum subtract(Sum a, const Sum& b);
-/// The product of both. Their bound indices are distinct.
-Product multiply(Product a, const Product& b);
-/// The sum of the products of each two. Bound indices of one must not be bound in the other, which is checked later.
-Sum multiply(const Sum& a, const Sum& b);
+inline Factor integer_factor(Poly poly) { return {Factor::Kind::Integer, 0, {std::move(poly)}, {}, {}, {}}; }
+inline Product number(Rational value) { return {value, {}, {}, {}}; }
 /// The sum of the one product 1 · factor.
 Sum to_sum(Factor factor);
+Sum negated(Sum sum);
+Sum subtract(Sum a, const Sum& b);
+/// The product of both. Throws CheckError unless their bound indices are distinct.
+Product multiply(Product a, const Product& b);
+/// The sum of the products of each two.
+Sum multiply(const Sum& a, const Sum& b);
 /// Calls f with every polynomial of the factor or product, at any depth.
 void for_each_poly(Product& product, const std::function<void(Poly&)>& f);
 void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f);
@@ -68,8 +76,12 @@ bool depends_on(Part part, const std::vector<Atom>& atoms, const Atoms& table) {
   });
   return found;
 }
-/// The factor with the guards of its maxima sorted, at any depth, so that factors that differ by that order are equal.
-Factor with_sorted_guards(Factor factor);
+
+/// The sum in a form that does not depend on the order of products, factors and guards, nor on the names of bound
+/// indices, which become levels. Sums with equal forms have equal values.
+Sum canonical(const Sum& sum, Atoms& atoms);
+Factor canonical(const Factor& factor, Atoms& atoms);
+
 /// The element at a position. Throws CheckError if there is none.
 template <class List>
 auto& at(List& list, std::size_t position, const char* what) {

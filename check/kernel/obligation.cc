@@ -27,6 +27,89 @@ bool is_contradictory(const Guards& given) {
   });
 }
 
+}  // namespace
+
+bool is_trivial(const Obligation& obligation) {
+  if (!obligation.script.empty() || !obligation.indicators.empty()) return false;
+  return obligation.goal ? follows(*obligation.goal, obligation.given) : is_contradictory(obligation.given);
+}
+
+namespace {
+
+/// Adds up terms with equal guards, and those with a guard and with each region outside of it, until none are left.
+std::map<Guards, Rational> collect(const IndicatorSum& indicators) {
+  std::map<Guards, Rational> terms;
+  const auto add = [&](Guards guards, Rational coefficient) {
+    std::ranges::sort(guards);
+    guards.erase(std::unique(guards.begin(), guards.end()), guards.end());
+    const auto [term, is_new] = terms.try_emplace(std::move(guards), coefficient);
+    if (!is_new) term->second = term->second + coefficient;
+    if (term->second.num == 0) terms.erase(term);
+  };
+  for (const auto& [coefficient, guards] : indicators) add(guards, coefficient);
+  const auto merge_regions = [&] {
+    for (const auto& [guards, factor] : terms) {
+      const Rational coefficient = factor;
+      for (std::size_t g = 0; g < guards.size(); ++g) {
+        std::vector<Guards> regions = {guards};
+        for (const Guard& outside : complement(guards[g])) {
+          regions.push_back(guards);
+          regions.back()[g] = outside;
+          std::ranges::sort(regions.back());
+        }
+        const auto is_there = [&](const Guards& region) {
+          const auto found = terms.find(region);
+          return found != terms.end() && found->second == coefficient;
+        };
+        if (!std::ranges::all_of(regions, is_there)) continue;
+        Guards rest = guards;
+        erase_at(rest, g);
+        for (const Guards& region : regions) terms.erase(region);
+        add(std::move(rest), coefficient);
+        return true;
+      }
+    }
+    return false;
+  };
+  while (merge_regions()) {
+  }
+  return terms;
+}
+
+}  // namespace
+
+std::vector<Obligation> to_obligations(const std::string& what, Guards given, IndicatorSum indicators,
+                                       const std::vector<ProductLemma>& lemmas) {
+  const std::map<Guards, Rational> terms = collect(indicators);
+  if (terms.empty()) return {};
+  Guards common = terms.begin()->first;
+  std::erase_if(common, [&](const Guard& guard) {
+    return std::ranges::any_of(terms, [&](const auto& term) { return std::ranges::count(term.first, guard) == 0; });
+  });
+  indicators.clear();
+  for (const auto& [guards, coefficient] : terms) {
+    indicators.emplace_back(coefficient, guards);
+    std::erase_if(indicators.back().second, [&](const Guard& guard) { return std::ranges::count(common, guard) > 0; });
+  }
+  std::ranges::sort(indicators, {}, &std::pair<Rational, Guards>::second);
+  Obligation all{what, conjunction(std::move(given), common), {}, std::move(indicators), lemmas};
+  const IndicatorSum& left = all.indicators;
+  if (left.size() > 2 || !left[0].second.empty() ||
+      (left.size() == 2 && left[0].first + left[1].first != Rational{0, 1}))
+    return {all};
+  const Guards goals = left.size() == 2 ? left[1].second : Guards{};
+  all.indicators.clear();
+  if (goals.empty()) return {all};
+  std::vector<Obligation> result;
+  for (const Guard& goal : goals) {
+    result.push_back(all);
+    result.back().goal = goal;
+  }
+  return result;
+}
+
+namespace {
+
 std::string integer(std::int64_t value) {
   const std::string digits = std::to_string(value);
   return value < 0 ? "(- " + digits.substr(1) + ")" : digits;
@@ -82,8 +165,10 @@ class Script {
     for (const auto& [coefficient, guards] : obligation.indicators)
       denominator = checked_multiply(denominator, coefficient.den / std::gcd(denominator, coefficient.den));
     std::string sum = "(+ 0 0";
-    for (const auto& [coefficient, guards] : obligation.indicators)
-      sum += " (ite " + text(guards) + " " + integer((coefficient * Rational{denominator, 1}).num) + " 0)";
+    for (const auto& [coefficient, guards] : obligation.indicators) {
+      const Rational scaled = coefficient * Rational{denominator, 1};
+      sum += " (ite " + text(guards) + " " + integer(scaled.num) + " 0)";
+    }
     return sum + ")";
   }
 
@@ -121,17 +206,8 @@ class Script {
 
 }  // namespace
 
-bool is_trivial(const Obligation& obligation) {
-  if (obligation.goal) return follows(*obligation.goal, obligation.given);
-  if (obligation.indicators.empty()) return is_contradictory(obligation.given);
-  std::map<Guards, Rational> sums;
-  for (auto [coefficient, guards] : obligation.indicators) {
-    std::ranges::sort(guards);
-    sums[guards] = sums[guards] + coefficient;
-  }
-  return std::ranges::all_of(sums, [](const auto& entry) { return entry.second.num == 0; });
+std::string smtlib(const Obligation& obligation, const Atoms& atoms) {
+  return obligation.script.empty() ? Script(atoms).script(obligation) : obligation.script;
 }
-
-std::string smtlib(const Obligation& obligation, const Atoms& atoms) { return Script(atoms).script(obligation); }
 
 }  // namespace rulemill::check

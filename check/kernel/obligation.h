@@ -12,20 +12,27 @@ namespace rulemill::check {
 
 /// The lemma a ≥ 0 ∧ b ≥ 0 ⇒ a·b ≥ 0, for the polynomials a and b. It is true of all integers.
 using ProductLemma = std::pair<Poly, Poly>;
+/// Σ coefficient · [guards]
+using IndicatorSum = std::vector<std::pair<Rational, Guards>>;
 
 /// A formula that a solver must confirm: given ⊢ goal; or given ⊢ Σ coefficient · [guards] = 0 (`indicators`); or,
-/// without either, given ⊢ false.
+/// without either, given ⊢ false; or `script`, about real numbers.
 struct Obligation {
   std::string what;
   Guards given;
   std::optional<Guard> goal;
-  std::vector<std::pair<Rational, Guards>> indicators;
+  IndicatorSum indicators;
   std::vector<ProductLemma> lemmas;
+  std::string script = {};
 };
 
-/// True if the obligation holds without a solver: a given guard implies the goal up to a nonnegative constant, two
-/// given guards contradict each other in this way, or indicators of equal guards cancel.
+/// True if the obligation holds without a solver: a given guard implies the goal up to a nonnegative constant, or two
+/// given guards contradict each other in this way.
 bool is_trivial(const Obligation& obligation);
+/// Returns obligations that together say given ⊢ Σ coefficient · [guards] = 0. Guards of all terms are given, equal
+/// terms are added up, and [g] + Σ [h] = 1 for the regions h outside of g; what is left is a goal where it can be.
+std::vector<Obligation> to_obligations(const std::string& what, Guards given, IndicatorSum indicators,
+                                       const std::vector<ProductLemma>& lemmas);
 
 /// Returns a script to which a solver must answer "unsat". Products of atoms are integers v0, v1, …. The script states
 /// d ≥ 1 ⇒ 0 ≤ n − d·q ≤ d − 1 for each quotient q = floor(n / d), that products of sizes are at least 1, and the

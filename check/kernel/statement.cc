@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "algebra/operators/function_domain.h"
+
 namespace rulemill::check {
 
 using algebra::IndexExpr;
-using algebra::NodeId;
 using algebra::Relation;
-using algebra::TermId;
 
 Poly value(const IndexExpr& e, const std::vector<Poly>& sizes, const std::vector<Poly>& indices, Atoms& atoms) {
   const auto of = [&](const algebra::IndexExprPtr& part) { return value(*part, sizes, indices, atoms); };
@@ -38,26 +38,25 @@ Poly value(const IndexExpr& e, const std::vector<Poly>& sizes, const std::vector
   throw CheckError{"an index expression of unknown kind"};
 }
 
-Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-                     Atoms& atoms, Lower when)
-    : rule_(rule), bank_(bank), atoms_(atoms) {
-  intern_sizes(rule, bank, symbols, atoms);
-  expect(rule.shapes.size() == rule.variables.size(), "the variables have no shapes");
-  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-    Shape& dims = variables_[rule.variables[v]];
-    for (const Poly& dim : rule.shapes[v]) {
-      dims.push_back(atoms.import(dim, symbols));
-      facts_.push_back({false, dims.back() - 1});
+Statement::Statement(CoreRule rule, Atoms& atoms, Lower when) : rule_(std::move(rule)), atoms_(atoms) {
+  for (const CoreRule::Variable& variable : rule_.variables) {
+    for (const Poly& dim : variable.shape) facts_.push_back({false, dim - 1});
+  }
+  facts_ = conjunction(facts_, rule_.condition);
+  const std::set<std::uint32_t> source = nodes_of(rule_.source), target = nodes_of(rule_.target);
+  types_.resize(rule_.nodes.size());
+  for (const bool of_source : {true, false}) {  // what both sides have is typed by assumption
+    for (const std::uint32_t node : of_source ? source : target) {
+      if (!of_source && source.contains(node)) continue;
+      const auto& [instance, arguments, sizes] = rule_.nodes[node];
+      std::vector<Shape> shapes;
+      for (const CoreTerm& argument : arguments) shapes.push_back(shape(argument));
+      types_[node] = type_node(*instance, shapes, sizes, atoms, of_source ? facts_ : target_obligations_);
     }
   }
-  for (const algebra::SizeCondition& c : rule.condition) {
-    facts_ = conjunction(facts_, to_guards(c.relation, atoms.import(c.left, symbols), atoms.import(c.right, symbols)));
-  }
-  for (const NodeId node : bank.nodes(rule.source)) type(node, symbols, facts_);
-  for (const NodeId node : bank.nodes(rule.target)) type(node, symbols, target_obligations_);
-  expect(rule.source.size() == rule.target.size(), "the sides have different numbers of outputs");
-  for (std::size_t o = 0; o < rule.source.size(); ++o) {
-    const Shape &a = shape(rule.source[o]), &b = shape(rule.target[o]);
+  expect(rule_.source.size() == rule_.target.size(), "the sides have different numbers of outputs");
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    const Shape &a = shape(rule_.source[o]), &b = shape(rule_.target[o]);
     expect(a.size() == b.size(), "the sides have different ranks");
     for (std::size_t d = 0; d < a.size(); ++d) target_obligations_.push_back({true, a[d] - b[d]});
   }
@@ -68,9 +67,21 @@ Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, c
   simplify(facts_, {});
   simplify(target_obligations_, facts_);
   if (when == Lower::IfPartial && has_only_total_functions()) return;
-  for (std::size_t o = 0; o < rule.source.size(); ++o) differences_.push_back(lower(o));
-  definedness_conditions_ = {collect_conditions(rule.source, rule.target),
-                             collect_conditions(rule.target, rule.source)};
+  for (std::size_t o = 0; o < outputs(); ++o) differences_.push_back(lower(o));
+  definedness_conditions_ = {collect_conditions(source, target), collect_conditions(target, source)};
+}
+
+std::set<std::uint32_t> Statement::nodes_of(const std::vector<CoreTerm>& side) const {
+  std::set<std::uint32_t> nodes;
+  const std::function<void(const CoreTerm&)> visit = [&](const CoreTerm& term) {
+    if (term.is_variable || !nodes.insert(term.number).second) return;
+    for (const CoreTerm& argument : rule_.nodes.at(term.number).arguments) {
+      expect(argument.is_variable || argument.number < term.number, "a node has a later node as an argument");
+      visit(argument);
+    }
+  };
+  std::ranges::for_each(side, visit);
+  return nodes;
 }
 
 TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector<Shape>& arguments,
@@ -117,38 +128,20 @@ TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector
   return result;
 }
 
-void Statement::type(NodeId id, const algebra::Symbols& symbols, Guards& obligations) {
-  if (nodes_.contains(id)) return;
-  const algebra::Node& node = bank_.node(id);
-  std::vector<Shape> arguments;
-  for (const TermId argument : node.arguments) arguments.push_back(shape(argument));
-  std::vector<Poly> given;
-  for (const Poly& size : node.sizes) given.push_back(atoms_.import(size, symbols));
-  nodes_[id] = type_node(bank_.library().instance(node.instance), arguments, given, atoms_, obligations);
-}
-
-bool Statement::is_total(const algebra::ScalarExpr& expression) const {
-  const bool applies = expression.kind == algebra::ScalarExpr::Kind::Apply;
-  return (!applies || algebra::is_total(function(expression.function))) &&
-         std::ranges::all_of(expression.operands, [&](const auto& operand) { return is_total(*operand); });
-}
-
 bool Statement::has_only_total_functions() const {
+  const std::function<bool(const algebra::ScalarExpr&)> is_total = [&](const algebra::ScalarExpr& expression) {
+    const bool applies = expression.kind == algebra::ScalarExpr::Kind::Apply;
+    return (!applies || algebra::is_total(function(expression.function))) &&
+           std::ranges::all_of(expression.operands, [&](const auto& operand) { return is_total(*operand); });
+  };
   const auto total = [&](const algebra::TensorDefinition& tensor) { return is_total(*tensor.body); };
-  return std::ranges::all_of(nodes_, [&](const auto& node) {
-    const algebra::OperatorInstance& instance = bank_.library().instance(bank_.node(node.first).instance);
-    return std::ranges::all_of(instance.intermediates, total) && std::ranges::all_of(instance.outputs, total);
+  return std::ranges::all_of(rule_.nodes, [&](const CoreNode& node) {
+    return std::ranges::all_of(node.instance->intermediates, total) &&
+           std::ranges::all_of(node.instance->outputs, total);
   });
 }
 
-const Shape& Statement::shape(TermId id) const {
-  const algebra::Term& term = bank_.term(id);
-  if (!term.is_variable) return nodes_.at(term.node).outputs.at(term.output);
-  expect(variables_.contains(id), "a variable is not declared");
-  return variables_.at(id);
-}
-
-Guards Statement::index_ranges(std::size_t output) {
+Guards Statement::index_ranges(std::size_t output) const {
   Guards guards;
   const Shape& dims = shape(rule_.source.at(output));
   for (std::size_t d = 0; d < dims.size(); ++d) append_range(guards, atoms_.output(d), dims[d]);

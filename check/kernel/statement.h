@@ -3,15 +3,13 @@
 
 #include <array>
 
-#include "algebra/operators/function_domain.h"
-#include "algebra/terms/term.h"
+#include "check/kernel/core.h"
 #include "check/kernel/normal_form.h"
 
 namespace rulemill::check {
 
-using Shape = std::vector<Poly>;
-
-/// The condition that the one factor, a use of a partial function, is defined for all `bound` at which `guards` hold.
+/// The condition that the one factor, which says where a partial function is defined, is 1 for all `bound` at which
+/// `guards` hold.
 using DefinednessCondition = Product;
 
 /// The values of the size slots of an operator instance, and the shapes of its outputs.
@@ -20,15 +18,14 @@ struct TypedNode {
   std::vector<Shape> outputs;
 };
 
-/// The statement of a rule in the checker's atoms, typed by the definitions of its operators.
+/// The statement of a rule, typed by the definitions of its operators.
 class Statement {
  public:
   /// When the elements of both sides are lowered. A derivation needs only the definedness conditions, of which there
   /// are none if no definition applies a partial function. Then there are no differences and divisors of elements.
   enum class Lower : std::uint8_t { Always, IfPartial };
 
-  Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols, Atoms& atoms,
-            Lower when = Lower::Always);
+  Statement(CoreRule rule, Atoms& atoms, Lower when = Lower::Always);
 
   /// The assumptions: the rule's condition, and those under which the source is well-typed.
   const Guards& facts() const { return facts_; }
@@ -37,7 +34,7 @@ class Statement {
   std::size_t outputs() const { return rule_.source.size(); }
 
   /// 0 ≤ @d < dimension d of an output, for all d.
-  Guards index_ranges(std::size_t output);
+  Guards index_ranges(std::size_t output) const;
   /// Element [@0, @1, …] of output `output` of the source minus that of the target, by the definitions. Nothing is
   /// simplified, except that guards are not repeated. Deterministic.
   const Sum& difference(std::size_t output) const { return differences_.at(output); }
@@ -52,39 +49,31 @@ class Statement {
     return definedness_conditions_[of_target ? 1 : 0];
   }
 
-  const Shape& shape(algebra::TermId term) const;
+  const Shape& shape(const CoreTerm& term) const {
+    return term.is_variable ? rule_.variables.at(term.number).shape : types_.at(term.number).outputs.at(term.output);
+  }
+  const CoreRule& rule() const { return rule_; }
+  Atoms& atoms() const { return atoms_; }
+  const algebra::Function& function(std::uint32_t number) const { return at(rule_.functions, number, "function"); }
 
   std::string text(const Sum& sum) const;
   std::string text(const Product& product) const;
   std::string text(const Factor& factor) const;
-  const algebra::Rule& rule() const { return rule_; }
-  const algebra::TermBank& bank() const { return bank_; }
-  Atoms& atoms() const { return atoms_; }
-  const algebra::Function& function(std::uint32_t number) const { return bank_.library().functions()[number]; }
 
  private:
   friend class Lowering;
-  /// Types a node, and adds the conditions under which it is well-typed to `obligations`.
-  void type(algebra::NodeId node, const algebra::Symbols& symbols, Guards& obligations);
-  bool is_total(const algebra::ScalarExpr& expression) const;
+  std::set<std::uint32_t> nodes_of(const std::vector<CoreTerm>& side) const;
   bool has_only_total_functions() const;
   Sum lower(std::size_t output);
-  DefinednessConditions collect_conditions(const std::vector<algebra::TermId>& side,
-                                           const std::vector<algebra::TermId>& other);
+  DefinednessConditions collect_conditions(const std::set<std::uint32_t>& side, const std::set<std::uint32_t>& other);
 
-  const algebra::Rule& rule_;
-  const algebra::TermBank& bank_;
+  const CoreRule rule_;
   Atoms& atoms_;
   Guards facts_, target_obligations_;
   std::vector<Sum> differences_;
   std::array<DefinednessConditions, 2> definedness_conditions_;
-  std::map<algebra::TermId, Shape> variables_;
-  std::map<algebra::NodeId, TypedNode> nodes_;
+  std::vector<TypedNode> types_;  // by node
 };
-
-/// Creates the atoms of the rule's sizes in the order of their names, for texts that depend on the rule alone.
-void intern_sizes(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-                  Atoms& atoms);
 
 /// Types an operator instance at the shapes of its arguments and the sizes that a node gives it. Adds the conditions
 /// under which it is well-typed to `obligations`.

@@ -5,6 +5,7 @@
 
 #include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_text.h"
+#include "check/core_rule.h"
 #include "check/evaluate.h"
 #include "check/proof_text.h"
 #include "prove/certificate/rule_instance_text.h"
@@ -24,7 +25,7 @@ namespace {
 
 // The number is incremented whenever the format changes.
 constexpr const char* format = "; rulemill certificate ";
-constexpr const char* first_line = "; rulemill certificate 4, by ";
+constexpr const char* first_line = "; rulemill certificate 5, by ";
 constexpr const char* assumed_word = "; assumed law ";
 constexpr const char* definitions_word = "definitions";
 constexpr const char* derivation_word = "derivation";
@@ -127,6 +128,30 @@ std::vector<std::pair<std::string, std::string>> definition_digests(const Rule& 
   return result;
 }
 
+namespace {
+
+void collect_laws(const std::vector<check::Step>& steps, std::set<std::string>& names) {
+  for (const check::Step& step : steps) {
+    if (step.op == check::Step::Op::Law) names.insert(step.name);
+    for (const std::vector<check::Step>& block : step.blocks) collect_laws(block, names);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> assumed_laws(const Rule& rule, const algebra::TermBank& bank, const check::Proof& proof) {
+  std::set<std::string> used, assumed;
+  for (const auto& output : proof.outputs) collect_laws(output, used);
+  for (const auto& side : proof.domains) {
+    for (const auto& condition : side) collect_laws(condition, used);
+  }
+  for (const algebra::LawEquation& law : bank.library().laws()) {
+    if (!law.assumption.empty() && used.contains(law.name)) assumed.insert(law.assumption);
+  }
+  for (const std::string& law : algebra::assumed_laws(rule, bank)) assumed.insert(law);
+  return {assumed.begin(), assumed.end()};
+}
+
 CertificateText make_certificate_without_proof(Certificate::Kind kind, std::string statement, const Rule& rule,
                                                const algebra::TermBank& bank) {
   CertificateText certificate;
@@ -136,19 +161,6 @@ CertificateText make_certificate_without_proof(Certificate::Kind kind, std::stri
   certificate.assumed = algebra::assumed_laws(rule, bank);
   return certificate;
 }
-
-namespace {
-
-/// Returns the proof as a reader of it would write it. Sums are written in the order in which their terms first
-/// occurred, which differs between the prover and a reader.
-std::string rewrite_as_reader(const std::string& proof, const Rule& rule, const algebra::TermBank& bank,
-                              const algebra::Symbols& symbols) {
-  check::Atoms atoms;
-  const check::Statement statement(rule, bank, symbols, atoms);
-  return check::to_string(check::parse_proof(proof, "certificate", 1, atoms), atoms);
-}
-
-}  // namespace
 
 CertificateText parse_certificate(std::string_view text, const std::string& origin) {
   return CertificateReader(text, origin).read();
@@ -162,7 +174,7 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
   const Rule rule = algebra::parse_rule(statement, "statement", library, bank, symbols);
   try {
     check::Atoms atoms;
-    check::Statement checked(rule, bank, symbols, atoms);
+    const check::Statement checked(check::to_core(rule, bank, symbols, atoms), atoms);
     const auto samples = sample_sizes_by_name(rule, bank, symbols, options.seed);
     const Elaboration elaboration = elaborate(checked, samples, options.align, options.elaboration, assume_obligations);
     reason = elaboration.reason;
@@ -173,7 +185,8 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
       return std::nullopt;
     }
     CertificateText certificate = make_certificate_without_proof(Certificate::Kind::Definitions, statement, rule, bank);
-    certificate.proof = rewrite_as_reader(check::to_string(*elaboration.proof, atoms), rule, bank, symbols);
+    certificate.assumed = assumed_laws(rule, bank, *elaboration.proof);
+    certificate.proof = check::to_string(*elaboration.proof, checked);
     return certificate;
   } catch (const check::CheckError& error) {
     reason = error.what;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
+#include "check/kernel/proof.h"
 #include "prove/prover/prover.h"
 
 namespace rulemill::prove {
@@ -40,6 +41,11 @@ std::string statement_of(const algebra::Rule& rule, const algebra::TermBank& ban
 /// Returns whether a text is that of one rule, which equals the given one in all but name and tier.
 bool is_statement_of(const std::string& statement, const algebra::Rule& rule, algebra::Library& library,
                      algebra::TermBank& bank, algebra::Symbols& symbols);
+
+/// Returns the assumed laws on which the rule depends: those of its operators that are declared by their form, and the
+/// declared equations that the proof uses. Sorted.
+std::vector<std::string> assumed_laws(const algebra::Rule& rule, const algebra::TermBank& bank,
+                                      const check::Proof& proof);
 
 /// Returns a rule's certificate with an empty proof.
 CertificateText make_certificate_without_proof(algebra::Certificate::Kind kind, std::string statement,

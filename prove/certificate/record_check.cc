@@ -2,6 +2,7 @@
 
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
+#include "check/core_rule.h"
 #include "check/proof_text.h"
 #include "prove/certificate/term_scope.h"
 #include "prove/refuter/size_sampler.h"
@@ -88,9 +89,7 @@ class RecordChecker {
     if (certificate.definitions != definition_digests(rule_, bank_)) {
       return add_finding("its certificate is about other definitions than those of its operators");
     }
-    const std::vector<std::string> assumed = algebra::assumed_laws(rule_, bank_);
-    if (certificate.assumed != assumed) return add_finding("its certificate assumes other laws than its operators");
-    result_.counts.assuming_laws += assumed.empty() ? 0 : 1;
+    result_.counts.assuming_laws += certificate.assumed.empty() ? 0 : 1;
     const check::Evaluation evaluation = evaluate(rule_);
     if (evaluation.evaluated > 0)
       ++result_.counts.evaluated;
@@ -135,12 +134,14 @@ class RecordChecker {
     {
       const runtime::ScopedStopwatch watch(result_.counts.seconds_kernel);
       check::Atoms atoms;
-      check::Statement statement(rule_, bank_, symbols_, atoms);
+      const check::Statement statement(check::to_core(rule_, bank_, symbols_, atoms), atoms);
       const check::Proof proof =
-          check::parse_proof(certificate.proof, "certificate of " + rule_.id, certificate.proof_line, atoms);
-      if (check::to_string(proof, atoms) != certificate.proof) {
+          check::parse_proof(certificate.proof, "certificate of " + rule_.id, certificate.proof_line, statement);
+      if (check::to_string(proof, statement) != certificate.proof) {
         return add_finding("malformed certificate: unexpected content");
       }
+      if (certificate.assumed != assumed_laws(rule_, bank_, proof))
+        return add_finding("its certificate assumes other laws than its proof");
       const check::CheckedProof checked = check::check_proof(proof, statement);
       result_.counts.obligations += checked.obligations.size();
       result_.counts.identities += checked.trivial;

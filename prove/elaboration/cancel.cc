@@ -53,7 +53,7 @@ bool Elaborator::cancel(check::Sum& sum, const Context& context, Steps& steps) {
       Attempt group{sum, {}};
       for (std::size_t i = 0; i < aligned.size(); ++i)
         commit(std::move(aligned[i]), members[i + 1], group.sum, group.steps);
-      if (try_step(group.sum, context, step(Op::Cancel, members), group.steps)) {
+      if (try_step(group.sum, context, steps::cancel(members), group.steps)) {
         commit(std::move(group), sum, steps);
         return true;
       }
@@ -69,7 +69,7 @@ bool Elaborator::cancel_pair(check::Sum& sum, std::size_t onto, const Context& c
     for (Alignment& alignment : alignments(sum, p, onto, context, max_alignments)) {
       Attempt pair{sum, {}};
       commit(std::move(alignment), p, pair.sum, pair.steps);
-      if (!try_step(pair.sum, context, step(Op::Cancel, {onto, p}), pair.steps)) continue;
+      if (!try_step(pair.sum, context, steps::cancel({onto, p}), pair.steps)) continue;
       commit(std::move(pair), sum, steps);
       return true;
     }
@@ -101,7 +101,7 @@ std::vector<Elaborator::Alignment> Elaborator::alignments(const check::Sum& sum,
       if (!same) continue;
       for (Step& step : attempt.steps) {
         step.positions[0] = p;
-        if (step.op == Op::Same) step.positions[3] = onto;
+        if (step.op == Op::Replace) step.positions[3] = onto;
       }
       result.push_back({std::move(attempt.sum[0]), std::move(attempt.steps)});
       if (result.size() >= max_results) return result;
@@ -135,7 +135,7 @@ bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::siz
   if (own() == model) return true;
   for (std::size_t d = 0; d < model.index.size(); ++d) {
     if (own().index[d] == model.index[d]) continue;
-    Step index = step(Op::Index, {p, f, d});
+    Step index = steps::make(Op::Equal, {p, f, d});
     index.polys.push_back(model.index[d]);
     if (!try_step(attempt.sum, context, std::move(index), attempt.steps)) return false;
   }
@@ -150,8 +150,12 @@ bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::siz
   if (arguments(straight)) return attempt = std::move(straight), true;
   const bool commutes =
       model.kind == check::Factor::Kind::Apply && model.arguments.size() == 2 && commutative_[model.symbol];
-  if (!commutes || !try_step(attempt.sum, context, step(Op::Commute, {p, f}), attempt.steps)) return false;
-  return arguments(attempt);
+  const algebra::LawEquation* law = commutes ? law_of(own(), "commutative") : nullptr;
+  const std::size_t size = attempt.sum.size(), factors = attempt.sum[p].factors.size();
+  if (!law || !try_step(attempt.sum, context, steps::law(law->name, {p, f}, own().arguments), attempt.steps))
+    return false;
+  const bool is_number = attempt.sum.size() != size || attempt.sum[p].factors.size() != factors;
+  return !is_number && arguments(attempt);
 }
 
 bool Elaborator::equate_argument(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
@@ -159,16 +163,15 @@ bool Elaborator::equate_argument(Attempt& attempt, std::size_t p, std::size_t f,
   const check::Product& product = attempt.sum[p];
   const check::Sum& wanted = attempt.sum[onto].factors[g].arguments[a];
   if (product.factors[f].arguments[a] == wanted) return true;
-  check::Kernel kernel(statement_, {});
-  const Context inner = kernel.argument_context(context, product, product.factors[f]);
+  const Context inner = check::argument_context(context, product, product.factors[f]);
   check::Sum difference = check::subtract(product.factors[f].arguments[a], wanted);
-  Step same = step(Op::Same, {p, f, a, onto, g, a});
+  Step same = steps::nested(Op::Replace, {p, f, a, onto, g, a});
   if (depth_ == max_depth) return false;
   std::pair<check::Guards, std::string> key{inner.given, statement_.text(difference)};
   std::ranges::sort(key.first);
   if (unequal_.contains(key)) return false;
   ++depth_;
-  const bool empty = rewrite_to_zero(difference, inner, same.block);
+  const bool empty = rewrite_to_zero(difference, inner, same.blocks[0]);
   --depth_;
   if (!empty) unequal_.insert(std::move(key));
   return empty && try_step(attempt.sum, context, std::move(same), attempt.steps);
@@ -207,13 +210,11 @@ bool Elaborator::equate_ranges(Attempt& trial, std::size_t p, std::size_t f, con
   const auto own = [&]() -> const check::Guards& { return trial.sum[p].factors[f].guards; };
   for (const check::Guard& guard : wanted) {
     if (std::ranges::find(own(), guard) != own().end()) continue;
-    Step addition = step(Op::AddGuard, {p, f}, true);
-    addition.guard = guard;
-    if (!try_step(trial.sum, context, std::move(addition), trial.steps)) return false;
+    if (!try_step(trial.sum, context, steps::add_guard({p, f}, guard), trial.steps)) return false;
   }
   for (std::size_t i = own().size(); i-- > 0;) {
     if (std::ranges::find(wanted, own()[i]) != wanted.end()) continue;
-    if (!try_step(trial.sum, context, step(Op::DropGuard, {p, f, i}, true), trial.steps)) return false;
+    if (!try_step(trial.sum, context, steps::drop_guard({p, f}, i), trial.steps)) return false;
   }
   return true;
 }

@@ -7,11 +7,11 @@
 namespace rulemill::prove {
 
 using check::DefinednessCondition;
-using check::DefinednessProof;
 
 namespace {
 
-constexpr int max_regions = 6;                   // conditions that together imply one
+constexpr int max_regions = 60;                  // of one condition
+constexpr int max_divisions = 6;                 // of a condition of the other side
 constexpr std::size_t max_cells = 16;            // of one condition
 constexpr std::size_t max_values_per_index = 6;  // tried where equations do not determine it
 
@@ -21,134 +21,94 @@ std::optional<std::string> Elaborator::prove_domains(check::Proof& proof) {
   for (const bool of_target : {false, true}) {
     const check::Statement::DefinednessConditions& conditions = statement_.definedness_conditions(of_target);
     for (std::size_t d = 0; d < conditions.own_count; ++d) {
-      const DefinednessCondition& condition = conditions.all[d];
-      auto found = prove_definedness(condition, of_target, check::conjunction(statement_.facts(), condition.guards),
-                                     max_regions);
-      if (!found) return "not shown to be defined where the other side is: " + statement_.text(condition);
-      proof.domains[of_target ? 1 : 0].push_back({statement_.text(condition), std::move(*found)});
+      definedness_.emplace(
+          check::DefinednessGoal{conditions.all[d], statement_.definedness_conditions(!of_target).all});
+      auto [sum, context] = check::undefinedness(conditions.all[d], statement_);
+      if (!show_defined(sum, context, proof.domains[of_target ? 1 : 0].emplace_back()))
+        return "not shown to be defined where the other side is: " + statement_.text(conditions.all[d]);
     }
+    definedness_.reset();
   }
   return std::nullopt;
 }
 
-std::optional<DefinednessProof> Elaborator::prove_definedness(const DefinednessCondition& condition, bool of_target,
-                                                              const check::Guards& given, int depth) {
-  if (auto signs = prove_by_signs(condition, given)) return signs;
-  if (auto lemmas = oracle_.find_lemmas({"", given, {}, {}, {}})) {
-    DefinednessProof empty;
-    empty.kind = DefinednessProof::Kind::Vacuous;
-    empty.lemmas = std::move(*lemmas);
-    return empty;
-  }
-  if (depth == 0) return std::nullopt;
-  const std::set<Atom> scope(condition.bound.begin(), condition.bound.end());
-  for (const check::Sum& argument : condition.factors[0].arguments) {
-    if (const auto guard = undecided_guard(argument, scope, given)) {
-      auto inside = prove_definedness(condition, of_target, check::conjunction(given, {*guard}), depth - 1);
-      if (!inside) return std::nullopt;
-      return prove_by_cases(condition, of_target, given, depth, {*guard}, std::move(*inside));
+bool Elaborator::show_defined(check::Sum& sum, const Context& context, Steps& steps) {
+  for (int regions = 0; regions < max_regions; ++regions) {
+    const auto open = std::ranges::find_if(sum, [](const check::Product& product) { return !product.factors.empty(); });
+    if (open == sum.end()) {
+      steps::Positions all;
+      for (std::size_t p = 0; p < sum.size(); ++p) all.push_back(p);
+      return all.empty() || try_step(sum, context, steps::cancel(all), steps);
+    }
+    const auto p = static_cast<std::size_t>(open - sum.begin());
+    const bool decided = try_step(sum, context, steps::make(Op::Signs, {p, 0}), steps) ||
+                         (vanishes(sum[p], context) && try_step(sum, context, steps::drop(p), steps));
+    if (decided) continue;
+    if (const auto guard = undecided_guard(sum[p], context)) {
+      if (!try_step(sum, context, steps::split(p, *guard), steps)) return false;
+    } else if (!show_defined_by_others(sum, p, context, steps)) {
+      return false;
     }
   }
-  const std::vector<DefinednessCondition>& others = statement_.definedness_conditions(!of_target).all;
-  for (std::size_t number = 0; number < others.size(); ++number) {
-    if (others[number].factors[0].symbol != condition.factors[0].symbol) continue;
-    for (const DefinednessCondition& cell : cells(others[number], max_regions)) {
-      if (auto found = prove_by_other(condition, of_target, number, cell, given, depth)) return found;
+  return false;
+}
+
+bool Elaborator::show_defined_by_others(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+  for (std::size_t number = 0; number < definedness_->others.size(); ++number) {
+    if (definedness_->others[number].factors[0].symbol != sum[p].factors[0].symbol) continue;
+    for (const DefinednessCondition& cell : cells(definedness_->others[number], max_divisions)) {
+      if (show_defined_by_other(sum, p, number, cell, context, steps)) return true;
     }
   }
-  return std::nullopt;
+  return false;
 }
 
-std::optional<DefinednessProof> Elaborator::prove_by_signs(const DefinednessCondition& condition,
-                                                           const check::Guards& given) {
-  for (const bool nonempty : {false, true}) {
-    const auto obligations = check::check_by_signs(condition.factors[0], nonempty, false, given, statement_);
-    if (!obligations) continue;
-    DefinednessProof result;
-    result.kind = nonempty ? DefinednessProof::Kind::NonemptySigns : DefinednessProof::Kind::Signs;
-    const bool all = std::ranges::all_of(*obligations, [&](const check::Obligation& obligation) {
-      const auto lemmas = oracle_.find_lemmas(obligation);
-      if (lemmas) result.lemmas.insert(result.lemmas.end(), lemmas->begin(), lemmas->end());
-      return lemmas.has_value();
-    });
-    if (all) return result;
-  }
-  return std::nullopt;
-}
-
-/// Searches for proofs where one of `cases` does not hold. Where all of them hold, the proof is given.
-std::optional<DefinednessProof> Elaborator::prove_by_cases(const DefinednessCondition& condition, bool of_target,
-                                                           const check::Guards& given, int depth, check::Guards cases,
-                                                           DefinednessProof where_they_hold) {
-  if (cases.empty()) return where_they_hold;
-  DefinednessProof result;
-  result.kind = DefinednessProof::Kind::Split;
-  result.guard = cases.front();
-  cases.erase(cases.begin());
-  auto inside = prove_by_cases(condition, of_target, check::conjunction(given, {*result.guard}), depth,
-                               std::move(cases), std::move(where_they_hold));
-  if (!inside) return std::nullopt;
-  result.cases.push_back(std::move(*inside));
-  for (const check::Guard& region : check::complement(*result.guard)) {
-    auto outside = prove_definedness(condition, of_target, check::conjunction(given, {region}), depth - 1);
-    if (!outside) return std::nullopt;
-    result.cases.push_back(std::move(*outside));
-  }
-  return result;
-}
-
-std::optional<DefinednessProof> Elaborator::prove_by_other(const DefinednessCondition& condition, bool of_target,
-                                                           std::size_t number, const DefinednessCondition& cell,
-                                                           const check::Guards& given, int depth) {
-  DefinednessCondition wanted = condition;
-  simplify_all_levels(wanted.factors[0].arguments, {given, {condition.bound.begin(), condition.bound.end()}});
-  const DefinednessCondition& other = statement_.definedness_conditions(!of_target).all[number];
+/// Where guards of the other condition are not shown, its region is divided from the others, which are left.
+bool Elaborator::show_defined_by_other(check::Sum& sum, std::size_t p, std::size_t number,
+                                       const DefinednessCondition& cell, const Context& context, Steps& steps) {
+  const Context inside = check::within(context, sum[p]);
+  DefinednessCondition wanted = sum[p];
+  simplify_all_levels(wanted.factors[0].arguments, inside);
+  const DefinednessCondition& other = definedness_->others[number];
   for (const check::Images& at : witnesses(wanted, cell)) {
     check::Guards unproved;
     for (const check::Guard& guard : cell.guards) {
-      const check::Guard instance_guard{guard.equality, atoms_.substitute(guard.poly, at)};
-      if (!is_shown(given, instance_guard)) unproved.push_back(instance_guard);
+      const check::Guard at_point = atoms_.substitute(guard, at);
+      if (!is_shown(inside.given, at_point)) unproved.push_back(at_point);
     }
-    if (!unproved.empty() && is_shown(check::conjunction(given, unproved), std::nullopt)) continue;
-    auto found = prove_equal_application(condition, other, at, check::conjunction(given, unproved));
-    if (!found) continue;
-    found->condition = number;
-    if (auto whole = prove_by_cases(condition, of_target, given, depth, std::move(unproved), std::move(*found)))
-      return whole;
+    if (!unproved.empty() && is_shown(check::conjunction(inside.given, unproved), std::nullopt)) continue;
+    check::Factor known = other.factors[0];
+    check::for_each_poly(known, [&](Poly& poly) { poly = atoms_.substitute(poly, at); });
+    for (const bool opposite : {false, true}) {
+      if (opposite && statement_.function(known.symbol).parity == 0) continue;
+      if (opposite) known.arguments.at(0) = check::negated(known.arguments[0]);
+      Attempt attempt{sum, {}};
+      const bool divided = std::ranges::all_of(unproved, [&](const check::Guard& guard) {
+        return try_step(attempt.sum, context, steps::split(p, guard), attempt.steps);
+      });
+      Step given = steps::make(Op::Given, {p, 0, number});
+      given.reversed = opposite;
+      for (const Atom atom : other.bound) given.polys.push_back(at.at(atom));
+      if (!divided || !replace_arguments(attempt.sum, p, known, context, attempt.steps) ||
+          !try_step(attempt.sum, context, std::move(given), attempt.steps))
+        continue;
+      commit(std::move(attempt), sum, steps);
+      return true;
+    }
   }
-  return std::nullopt;
+  return false;
 }
 
-std::optional<DefinednessProof> Elaborator::prove_equal_application(const DefinednessCondition& condition,
-                                                                    const DefinednessCondition& other,
-                                                                    const check::Images& at,
-                                                                    const check::Guards& given) {
-  DefinednessProof result;
-  result.kind = DefinednessProof::Kind::Equality;
-  for (const Atom atom : other.bound) result.images.emplace_back(atom, at.at(atom));
-  DefinednessCondition instance = other;
-  check::for_each_poly(instance, [&](Poly& poly) { poly = atoms_.substitute(poly, at); });
-  for (const check::Guard& guard : instance.guards) {
-    const auto lemmas = oracle_.find_lemmas({"", given, guard, {}, {}});
-    if (!lemmas) return std::nullopt;
-    result.lemmas.insert(result.lemmas.end(), lemmas->begin(), lemmas->end());
-  }
-  const Context context{given, {condition.bound.begin(), condition.bound.end()}};
-  const check::Factor& wanted = condition.factors[0];
-  check::Factor& found = instance.factors[0];
-  if (prove_equal_arguments(wanted, found, context, result)) return result;
-  if (statement_.function(wanted.symbol).parity == 0) return std::nullopt;
-  result.kind = DefinednessProof::Kind::Parity;
-  found.arguments.at(0) = check::subtract({}, found.arguments.at(0));
-  return prove_equal_arguments(wanted, found, context, result) ? std::optional(result) : std::nullopt;
-}
-
-bool Elaborator::prove_equal_arguments(const check::Factor& wanted, const check::Factor& found, const Context& context,
-                                       DefinednessProof& proof) {
-  proof.argument_steps.clear();
-  for (std::size_t a = 0; a < wanted.arguments.size(); ++a) {
-    check::Sum difference = check::subtract(wanted.arguments[a], found.arguments.at(a));
-    if (!rewrite_to_zero(difference, context, proof.argument_steps.emplace_back())) return false;
+bool Elaborator::replace_arguments(check::Sum& sum, std::size_t p, const check::Factor& other, const Context& context,
+                                   Steps& steps) {
+  for (std::size_t a = 0; a < other.arguments.size(); ++a) {
+    const check::Sum& argument = sum[p].factors[0].arguments.at(a);
+    if (check::canonical(argument, atoms_) == check::canonical(other.arguments[a], atoms_)) continue;
+    check::Sum difference = check::subtract(argument, other.arguments[a]);
+    Step replaced = steps::nested(Op::Replace, {p, 0, a});
+    replaced.sums = {other.arguments[a]};
+    if (!rewrite_to_zero(difference, check::within(context, sum[p]), replaced.blocks[0])) return false;
+    if (!try_step(sum, context, std::move(replaced), steps)) return false;
   }
   return true;
 }
@@ -177,13 +137,12 @@ std::vector<DefinednessCondition> Elaborator::cells(DefinednessCondition conditi
 }
 
 void Elaborator::simplify_all_levels(std::vector<check::Sum>& sums, const Context& context) {
-  check::Kernel kernel(statement_, {});
   Steps unused;
   for (check::Sum& sum : sums) {
     simplify(sum, context, unused);
     for (check::Product& product : sum) {
       for (check::Factor& factor : product.factors)
-        simplify_all_levels(factor.arguments, kernel.argument_context(context, product, factor));
+        simplify_all_levels(factor.arguments, check::argument_context(context, product, factor));
     }
   }
 }

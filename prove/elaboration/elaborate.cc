@@ -19,8 +19,8 @@ struct TooLong {};
 
 }  // namespace
 
-Elaborator::Elaborator(Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
-                       const ElaborationLimits& limits, bool assume_obligations)
+Elaborator::Elaborator(const Statement& statement, const std::vector<SizesByName>& samples,
+                       const AlignmentLimits& align, const ElaborationLimits& limits, bool assume_obligations)
     : statement_(statement),
       atoms_(statement.atoms()),
       align_(align),
@@ -28,19 +28,22 @@ Elaborator::Elaborator(Statement& statement, const std::vector<SizesByName>& sam
       budget_(limits.work),
       translator_(atoms_, budget_),
       oracle_(atoms_, translator_, translate_samples(samples), assume_obligations) {
-  for (const algebra::Function& function : statement.bank().library().functions())
-    commutative_.push_back(function.commutative);
+  const check::CoreRule& rule = statement.rule();
+  for (const algebra::Function& function : rule.functions) commutative_.push_back(function.commutative);
+  laws_.resize(rule.functions.size());
+  for (const algebra::LawEquation& law : rule.laws) {
+    if (law.left->kind == algebra::ScalarExpr::Kind::Apply)
+      laws_[statement.function(law.left->function).representative].push_back(&law);
+  }
 }
 
 Elaboration Elaborator::run() {
   return run_within_limits([&](check::Proof& proof) -> std::optional<std::string> {
     for (std::size_t o = 0; o < statement_.outputs(); ++o) {
       check::Sum sum = statement_.difference(o);
-      check::OutputProof& output = proof.outputs.emplace_back();
-      for (const check::Product& product : sum) output.normal_form.push_back(statement_.text(product));
-      Context context{statement_.facts(), {}};
-      for (check::Guard& guard : statement_.index_ranges(o)) context.given.push_back(std::move(guard));
-      if (!rewrite_to_zero(sum, context, output.steps)) return "nothing cancels " + statement_.text(sum.at(0));
+      const Context context{check::conjunction(statement_.facts(), statement_.index_ranges(o)), {}};
+      if (!rewrite_to_zero(sum, context, proof.outputs.emplace_back()))
+        return "nothing cancels " + statement_.text(sum.at(0));
     }
     if (auto undefined = prove_domains(proof)) return undefined;
     return prove_typing(proof);
@@ -111,17 +114,18 @@ bool Elaborator::add_lemmas(const check::Obligation& obligation, check::Proof& p
 
 bool Elaborator::try_step(check::Sum& sum, const Context& context, Step step, Steps& steps) {
   if (++tried_steps_ > 20 * limits_.steps || steps.size() > limits_.steps) throw TooLong{};
-  const bool checked_before = step.op == Op::Within || step.op == Op::Same;
+  const bool checked_before = step.op == Op::Within || step.op == Op::Replace;
   bool confirmed = true;
-  check::Kernel kernel(statement_, [&](const check::Obligation& obligation) {
-    if (checked_before || !confirmed) return;
+  const auto confirm = [&](const check::Obligation& obligation) {
+    if (checked_before || !confirmed || !obligation.script.empty()) return;  // the search has asked for the cases
     const auto lemmas = oracle_.find_lemmas(obligation);
     confirmed = lemmas.has_value();
     if (!confirmed) throw CheckError{"not shown"};
     for (const check::ProductLemma& lemma : *lemmas) {
       if (std::ranges::find(step.lemmas, lemma) == step.lemmas.end()) step.lemmas.push_back(lemma);
     }
-  });
+  };
+  check::Kernel kernel(statement_, confirm, definedness_ ? &*definedness_ : nullptr);
   const std::size_t changed = step.position(0), size = sum.size();
   check::Product before = sum.at(changed);  // copying the sum would take most of the time of a long search
   bool applies = true;
@@ -137,24 +141,7 @@ bool Elaborator::try_step(check::Sum& sum, const Context& context, Step step, St
     sum.resize(size);
     sum[changed] = std::move(before);
   }
-  budget_.spend(steps_per_product * kernel.work());
   return applies;
-}
-
-Elaborator::Step Elaborator::step(Op op, Place at, bool targets_maximum) {
-  Step result;
-  result.op = op;
-  result.positions = std::move(at);
-  result.targets_maximum = targets_maximum;
-  return result;
-}
-
-Elaborator::Step Elaborator::range_step(Op op, Place at, Atom index, Poly value) {
-  const bool targets_maximum = at.size() == 2;
-  Step result = step(op, std::move(at), targets_maximum);
-  result.atom = index;
-  result.polys.push_back(std::move(value));
-  return result;
 }
 
 bool Elaborator::is_shown(const check::Guards& given, std::optional<check::Guard> goal) {
@@ -166,7 +153,7 @@ bool Elaborator::rewrite_to_zero(check::Sum& sum, const Context& context, Steps&
   simplify(sum, context, steps);
   while (!sum.empty()) {
     if (!cancel(sum, context, steps) && !split(sum, context, steps) && !apply_order(sum, context, steps) &&
-        !apply_laws(sum, context, steps) && !(depth_ == 0 && replace_anywhere(sum, context, steps, Op::Unfold)))
+        !apply_laws(sum, context, steps) && !(depth_ == 0 && replace_anywhere(sum, context, steps, true)))
       return false;
   }
   return true;
@@ -177,10 +164,8 @@ bool Elaborator::split(check::Sum& sum, const Context& context, Steps& steps) {
     const auto guard = undecided_guard(sum[p], context);
     if (!guard && simplify_arguments(sum, p, context, steps)) return true;
     if (!guard) continue;
-    Step cut = step(Op::Split, {p});
-    cut.guard = *guard;
     const std::size_t before = sum.size();
-    if (!try_step(sum, context, std::move(cut), steps)) continue;
+    if (!try_step(sum, context, steps::split(p, *guard), steps)) continue;
     if (!simplify_product(sum, p, context, steps))
       simplify(sum, context, steps, before - 1);
     else
@@ -223,12 +208,12 @@ std::optional<check::Guard> Elaborator::undecided_guard(const check::Sum& sum, c
   return std::nullopt;
 }
 
-Elaboration elaborate(Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
+Elaboration elaborate(const Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
                       const ElaborationLimits& limits, bool assume_obligations) {
   return Elaborator(statement, samples, align, limits, assume_obligations).run();
 }
 
-Elaboration elaborate_domains(Statement& statement, const std::vector<check::Obligation>& obligations,
+Elaboration elaborate_domains(const Statement& statement, const std::vector<check::Obligation>& obligations,
                               const std::vector<SizesByName>& samples, const AlignmentLimits& align,
                               const ElaborationLimits& limits) {
   return Elaborator(statement, samples, align, limits, false).run_domains(obligations);

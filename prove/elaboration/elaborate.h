@@ -11,13 +11,13 @@ namespace rulemill::prove {
 
 /// Elaborates a proof of the statement. `samples` are sizes at which the rule is well-typed; they save time where an
 /// obligation does not hold. With `assume_obligations`, for tests of the checker, every obligation counts as shown.
-Elaboration elaborate(check::Statement& statement, const std::vector<SizesByName>& samples,
+Elaboration elaborate(const check::Statement& statement, const std::vector<SizesByName>& samples,
                       const AlignmentLimits& align, const ElaborationLimits& limits = {},
                       bool assume_obligations = false);
 
 /// Elaborates the part of a derivation that is a proof: where the sides are defined, and the lemmas for the
 /// obligations.
-Elaboration elaborate_domains(check::Statement& statement, const std::vector<check::Obligation>& obligations,
+Elaboration elaborate_domains(const check::Statement& statement, const std::vector<check::Obligation>& obligations,
                               const std::vector<SizesByName>& samples, const AlignmentLimits& align,
                               const ElaborationLimits& limits);
 

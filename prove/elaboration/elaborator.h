@@ -13,22 +13,24 @@
 #include "prove/elaboration/elaboration.h"
 #include "prove/elaboration/limits.h"
 #include "prove/elaboration/oracle.h"
+#include "prove/elaboration/steps.h"
 #include "prove/elaboration/symbol_translator.h"
 #include "prove/normal_form/align.h"
 #include "prove/refuter/size_sampler.h"
 #include "prove/solver/budget.h"
+#include "prove/solver/z3_session.h"
 
 namespace rulemill::prove {
 
 class Elaborator {
  public:
-  using Context = check::Kernel::Context;
+  using Context = check::Context;
   using Step = check::Step;
   using Op = Step::Op;
   using Steps = std::vector<Step>;
   using Place = std::vector<std::size_t>;  // of a product, or of a factor of it
 
-  Elaborator(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
+  Elaborator(const check::Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
              const ElaborationLimits& limits, bool assume_obligations);
   Elaboration run();
   Elaboration run_domains(const std::vector<check::Obligation>& obligations);
@@ -61,9 +63,6 @@ class Elaborator {
   Elaboration run_within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search);
   /// Applies the step and records it if the kernel accepts it and its obligations can be shown.
   bool try_step(check::Sum& sum, const Context& context, Step step, Steps& steps);
-  static Step step(Op op, Place at, bool targets_maximum = false);
-  /// A step that gives an index of a product, or of the maximum that is a factor of it, a value.
-  static Step range_step(Op op, Place at, Atom index, Poly value);
   bool is_shown(const check::Guards& given, std::optional<check::Guard> goal);
   /// Rewrites the sum to 0. Returns false if that fails; the sum is then what remains.
   bool rewrite_to_zero(check::Sum& sum, const Context& context, Steps& steps);
@@ -76,23 +75,14 @@ class Elaborator {
 
   // Definedness (domains.cc).
   std::optional<std::string> prove_domains(check::Proof& proof);
-  /// Proves that the condition, of the target or else of the source, holds wherever `given` does.
-  std::optional<check::DefinednessProof> prove_definedness(const check::DefinednessCondition& condition, bool of_target,
-                                                           const check::Guards& given, int depth);
-  std::optional<check::DefinednessProof> prove_by_signs(const check::DefinednessCondition& condition,
-                                                        const check::Guards& given);
-  std::optional<check::DefinednessProof> prove_by_cases(const check::DefinednessCondition& condition, bool of_target,
-                                                        const check::Guards& given, int depth, check::Guards cases,
-                                                        check::DefinednessProof where_they_hold);
-  std::optional<check::DefinednessProof> prove_by_other(const check::DefinednessCondition& condition, bool of_target,
-                                                        std::size_t number, const check::DefinednessCondition& cell,
-                                                        const check::Guards& given, int depth);
-  std::optional<check::DefinednessProof> prove_equal_application(const check::DefinednessCondition& condition,
-                                                                 const check::DefinednessCondition& other,
-                                                                 const check::Images& at, const check::Guards& given);
-  /// Adds steps to `proof` that rewrite the difference of each argument to 0.
-  bool prove_equal_arguments(const check::Factor& wanted, const check::Factor& found, const Context& context,
-                             check::DefinednessProof& proof);
+  /// Rewrites 1 − "a function is defined" to 0: by signs, by cases of guards, and by conditions of the other side.
+  bool show_defined(check::Sum& sum, const Context& context, Steps& steps);
+  bool show_defined_by_others(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  bool show_defined_by_other(check::Sum& sum, std::size_t p, std::size_t number,
+                             const check::DefinednessCondition& cell, const Context& context, Steps& steps);
+  /// Replaces the arguments of the factor by those of another with the same function.
+  bool replace_arguments(check::Sum& sum, std::size_t p, const check::Factor& other, const Context& context,
+                         Steps& steps);
   /// Simplifies the sums and the arguments in them, without steps: for the search for witnesses only.
   void simplify_all_levels(std::vector<check::Sum>& sums, const Context& context);
   /// Splits the condition by the guards in its arguments, and simplifies these in each cell.
@@ -145,27 +135,35 @@ class Elaborator {
   /// Applies laws to all products. Returns false if none applies.
   bool apply_laws(check::Sum& sum, const Context& context, Steps& steps);
   bool apply_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  using Laws = std::vector<const algebra::LawEquation*>;
+  /// The laws of this function; none without a name.
+  const Laws& laws_of(const check::Factor& factor) const;
+  const algebra::LawEquation* law_of(const check::Factor& factor, const char* name) const;
+  bool try_law(check::Sum& sum, std::size_t p, std::size_t f, const algebra::LawEquation& law, const Context& context,
+               Steps& steps);
+  /// Finds the blocks that show conditions e = 0 of a law, with the inverse of c for the variable after it.
+  bool show_conditions(const algebra::LawEquation& law, Step& step, const Context& context);
+  bool scale_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   /// Cancels products whose sum is 0 for every order of the values that they compare.
   bool apply_order(check::Sum& sum, const Context& context, Steps& steps);
   /// Gives product p the bound indices of `onto`, in their order, if the ranges are equal then.
   bool rename_bound(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context);
-  /// Removes a product that both compared values have.
-  bool shift_comparison(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Finds the cases of a step Order, which vanish; nothing if the sum does not, or if it has too many.
+  std::optional<std::string> find_cases(const check::Sum& products, const check::Guards& given);
 
   // Last resorts, at any depth (last_resorts.cc).
   /// Divides a maximum by a guard in its body, or replaces a function by its formula.
-  bool replace_anywhere(check::Sum& sum, const Context& context, Steps& steps, Op op);
+  bool replace_anywhere(check::Sum& sum, const Context& context, Steps& steps, bool unfolds);
   bool divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   bool divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const check::Guard& guard, const Context& context,
                       Steps& steps);
   bool unfold(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   /// Cancels a sum with its reciprocal.
+  bool cancel_reciprocal(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   bool cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  /// Replaces the logarithm of a product by a sum.
-  bool take_logarithm(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  bool splits_logarithm(const check::Factor& factor) const;
+  /// Takes an exponential that all products in a logarithm have out of it.
   bool take_power_out(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  /// Replaces a square root of an exponential, or by an absolute value in the sum.
+  /// Replaces a square root by an absolute value in the sum.
   bool take_root(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   /// True if a function with a parity law should be applied to the negated argument instead.
   bool is_negated(const check::Sum& argument) const;
@@ -202,7 +200,7 @@ class Elaborator {
   bool replace_quotient(Attempt& attempt, const Place& at, Atom quotient, const std::vector<Atom>& indices,
                         const Context& context);
 
-  check::Statement& statement_;
+  const check::Statement& statement_;
   check::Atoms& atoms_;
   AlignmentLimits align_;
   ElaborationLimits limits_;
@@ -210,6 +208,9 @@ class Elaborator {
   SymbolTranslator translator_;
   Oracle oracle_;
   std::vector<bool> commutative_;
+  std::vector<Laws> laws_;                             // by the number of the function that the left side applies
+  std::optional<check::DefinednessGoal> definedness_;  // while it is shown
+  Z3Session z3_;
   std::size_t tried_steps_ = 0;
   int depth_ = 0;
   std::set<std::pair<check::Guards, std::string>> unequal_;  // differences that were not shown to be zero

@@ -2,23 +2,22 @@
 #include <algorithm>
 
 #include "prove/elaboration/elaborator.h"
+#include "prove/elaboration/order.h"
 
 namespace rulemill::prove {
 
 using Kind = check::Factor::Kind;
 
-bool Elaborator::replace_anywhere(check::Sum& sum, const Context& context, Steps& steps, Op op) {
+bool Elaborator::replace_anywhere(check::Sum& sum, const Context& context, Steps& steps, bool unfolds) {
   for (std::size_t p = 0; p < sum.size(); ++p) {
     for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
-      const bool here =
-          op == Op::Unfold ? unfold(sum, p, f, context, steps) : divide_maximum(sum, p, f, context, steps);
+      const bool here = unfolds ? unfold(sum, p, f, context, steps) : divide_maximum(sum, p, f, context, steps);
       if (here) return true;
       const check::Factor factor = sum[p].factors[f];
       for (std::size_t a = 0; a < factor.arguments.size(); ++a) {
-        const check::Kernel kernel(statement_, {});
-        Step within = step(Op::Within, {p, f, a});
+        Step within = steps::nested(Op::Within, {p, f, a});
         check::Sum argument = factor.arguments[a];
-        if (replace_anywhere(argument, kernel.argument_context(context, sum[p], factor), within.block, op))
+        if (replace_anywhere(argument, check::argument_context(context, sum[p], factor), within.blocks[0], unfolds))
           return try_step(sum, context, std::move(within), steps);
       }
     }
@@ -29,8 +28,7 @@ bool Elaborator::replace_anywhere(check::Sum& sum, const Context& context, Steps
 bool Elaborator::divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
   const check::Factor factor = sum[p].factors[f];
   if (factor.kind != Kind::Max) return false;
-  const check::Kernel kernel(statement_, {});
-  const check::Guards given = kernel.argument_context(context, sum[p], factor).given;
+  const check::Guards given = check::argument_context(context, sum[p], factor).given;
   for (const check::Product& part : factor.arguments[0]) {
     for (const check::Guard& guard : part.guards) {
       const bool decided =
@@ -55,7 +53,7 @@ bool Elaborator::divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, c
   };
   for (const std::vector<Poly>& first : points(guard)) {
     for (const std::vector<Poly>& second : points(check::complement(guard).at(0))) {
-      Step divided = step(Op::DivideMax, {p, f});
+      Step divided = steps::make(Op::DivideMax, {p, f});
       divided.guard = guard;
       divided.polys = first;
       divided.polys.insert(divided.polys.end(), second.begin(), second.end());
@@ -68,12 +66,9 @@ bool Elaborator::divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, c
 }
 
 bool Elaborator::unfold(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const check::Factor& factor = sum[p].factors[f];
-  if (factor.kind != Kind::Apply) return false;
-  const algebra::Function& function = statement_.function(factor.symbol);
-  const bool composed = function.program.size() > function.arity + 1 && !check::is_reciprocal(function);
-  if (!composed || check::is_piecewise(function)) return false;
-  if (!try_step(sum, context, step(Op::Unfold, {p, f}), steps)) return false;
+  const algebra::LawEquation* formula = law_of(sum[p].factors[f], "formula");
+  if (!formula || is_piecewise(statement_.function(sum[p].factors[f].symbol))) return false;
+  if (!try_law(sum, p, f, *formula, context, steps)) return false;
   simplify(sum, context, steps);
   return true;
 }

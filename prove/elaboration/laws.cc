@@ -4,11 +4,19 @@
 
 #include "algebra/properties/function_properties.h"
 #include "prove/elaboration/elaborator.h"
+#include "prove/elaboration/law_matcher.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
 using Kind = check::Factor::Kind;
+
+namespace {
+
+bool is_scaling(const algebra::LawEquation& law) { return law.name.ends_with(".scale"); }
+bool is_scaling_law(const algebra::LawEquation* law) { return is_scaling(*law); }
+
+}  // namespace
 
 bool Elaborator::apply_laws(check::Sum& sum, const Context& context, Steps& steps) {
   bool changed = false;
@@ -20,7 +28,7 @@ bool Elaborator::apply_laws(check::Sum& sum, const Context& context, Steps& step
   }
   if (changed) simplify(sum, context, steps);
   return changed || match_indices(sum, context, steps) || name_quotients(sum, context, steps) ||
-         (depth_ == 0 && replace_anywhere(sum, context, steps, Op::DivideMax));
+         (depth_ == 0 && replace_anywhere(sum, context, steps, false));
 }
 
 /// Applies one law to product p, which may replace it by other products.
@@ -30,46 +38,115 @@ bool Elaborator::apply_laws(check::Sum& sum, std::size_t p, const Context& conte
     const Kind kind = sum[p].factors[f].kind;
     if (kind != Kind::Apply && kind != Kind::Max) continue;
     // Before common factors of an argument, which a logarithm turns into terms, are moved in it.
-    if (kind == Kind::Apply && (take_logarithm(sum, p, f, context, steps) || take_root(sum, p, f, context, steps)))
+    for (const algebra::LawEquation* law : laws_of(sum[p].factors[f])) {
+      if (!law->assumption.empty() && !is_scaling(*law) && try_law(sum, p, f, *law, context, steps)) return true;
+    }
+    if (kind == Kind::Apply && (take_power_out(sum, p, f, context, steps) || take_root(sum, p, f, context, steps)))
       return true;
     if (simplify_arguments_by_laws(sum, p, f, context, steps)) return true;
     const check::Factor factor = sum[p].factors[f];
     const algebra::Function* function = kind == Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
-    if (function && try_step(sum, context, step(Op::Constant, {p, f}), steps)) return true;
-    if (function && function->parity != 0 && is_negated(factor.arguments[0]) &&
-        try_step(sum, context, step(Op::Parity, {p, f}), steps))
+    if (function && try_step(sum, context, steps::make(Op::Constant, {p, f}), steps)) return true;
+    if (const auto* parity = law_of(factor, "parity");
+        parity && is_negated(factor.arguments[0]) && try_law(sum, p, f, *parity, context, steps))
       return true;
-    if (function && function->exponential) {
+    if (const auto* law = law_of(factor, "sum")) {
       for (std::size_t g = f + 1; g < sum[p].factors.size(); ++g) {
-        if (try_step(sum, context, step(Op::MergeExp, {p, f, g}), steps)) return true;
+        const check::Factor& other = sum[p].factors[g];
+        if (other.kind != Kind::Apply || other.symbol != factor.symbol) continue;
+        const std::vector<check::Sum> exponents = {factor.arguments[0], other.arguments[0]};
+        if (try_step(sum, context, steps::law(law->name, {p, f, g}, exponents, true), steps)) return true;
       }
     }
-    if (function && check::is_piecewise(*function) &&
-        (try_step(sum, context, step(Op::Monotone, {p, f}), steps) ||
-         try_step(sum, context, step(Op::Compare, {p, f}), steps) || shift_comparison(sum, p, f, context, steps)))
-      return true;
+    for (const algebra::LawEquation* law : laws_of(factor)) {
+      const bool is_extremum = law->name.find(".max") != std::string::npos || law->name.ends_with(".min");
+      if (is_extremum && try_law(sum, p, f, *law, context, steps)) return true;
+    }
     if (function && !function->program.empty() && cancel_sum(sum, p, f, context, steps)) return true;
-    if (!function && try_points(sum, step(Op::InstantiateMax, {p, f}), factor.bound, factor.guards, context, steps))
+    if (!function && try_points(sum, steps::make(Op::TakeOut, {p, f}), factor.bound, factor.guards, context, steps))
       return true;
-    if (!function || algebra::degree(*function)) {
-      check::Sum changed = sum;
-      Steps more;
-      split_common_exponents(changed, p, f, context, more);
-      if (try_step(changed, context, step(Op::Scale, {p, f}), more)) {
-        commit({std::move(changed), std::move(more)}, sum, steps);
+    if (!function || std::ranges::any_of(laws_of(factor), is_scaling_law)) {
+      Attempt attempt{sum, {}};
+      split_common_exponents(attempt.sum, p, f, context, attempt.steps);
+      bool scaled = !function && scale_maximum(attempt.sum, p, f, context, attempt.steps);
+      for (const algebra::LawEquation* law : laws_of(factor))
+        scaled = scaled || (is_scaling(*law) && try_law(attempt.sum, p, f, *law, context, attempt.steps));
+      if (scaled) {
+        commit(std::move(attempt), sum, steps);
         return true;
       }
     }
     if (function || factor.arguments[0].size() != 1 || factor.arguments[0][0].factors.size() != 1) continue;
     const check::Factor& inner = factor.arguments[0][0].factors[0];
     if (inner.kind == Kind::Max) {
-      if (try_points(sum, step(Op::Flatten, {p, f}), inner.bound, inner.guards, context, steps)) return true;
+      if (try_points(sum, steps::make(Op::Flatten, {p, f}), inner.bound, inner.guards, context, steps)) return true;
     } else if (inner.kind == Kind::Apply) {
-      if (try_step(sum, context, step(Op::Monotone, {p, f}), steps)) return true;
-      if (try_points(sum, step(Op::Monotone, {p, f}), factor.bound, factor.guards, context, steps)) return true;
+      const std::vector<int>& monotonicity = statement_.function(inner.symbol).monotonicity;
+      for (std::size_t a = 0; a < monotonicity.size(); ++a) {
+        if (monotonicity[a] == 0) continue;
+        const Step monotone = steps::make(Op::Monotone, {p, f, a});
+        if (try_step(sum, context, monotone, steps)) return true;
+        if (try_points(sum, monotone, factor.bound, factor.guards, context, steps)) return true;
+      }
     }
   }
   return false;
+}
+
+const Elaborator::Laws& Elaborator::laws_of(const check::Factor& factor) const {
+  static const Laws none;
+  return factor.kind == Kind::Apply ? laws_[factor.symbol] : none;
+}
+
+const algebra::LawEquation* Elaborator::law_of(const check::Factor& factor, const char* name) const {
+  if (factor.kind != Kind::Apply) return nullptr;
+  for (const algebra::LawEquation* law : laws_of(factor)) {
+    if (law->name.substr(law->name.find('.') + 1) == name) return law;
+  }
+  return nullptr;
+}
+
+bool Elaborator::try_law(check::Sum& sum, std::size_t p, std::size_t f, const algebra::LawEquation& law,
+                         const Context& context, Steps& steps) {
+  const check::Sum whole = check::to_sum(sum[p].factors[f]);
+  for (const LawValues& values : match_law(law, *law.left, whole, statement_)) {
+    Step step = steps::law(law.name, {p, f}, to_sums(values));
+    if (show_conditions(law, step, check::within(context, sum[p])) && try_step(sum, context, std::move(step), steps))
+      return true;
+  }
+  return false;
+}
+
+bool Elaborator::show_conditions(const algebra::LawEquation& law, Step& step, const Context& context) {
+  using Condition = algebra::LawEquation::Condition;
+  const bool has_equation =
+      std::ranges::any_of(law.conditions, [](const Condition& each) { return each.kind == Condition::Kind::Zero; });
+  if (!has_equation) return true;
+  const check::Product& scale = step.sums.at(algebra::LawEquation::positive).at(0);
+  check::Product inverse = check::number(algebra::reciprocal(scale.coefficient));
+  for (check::Factor factor : scale.factors) {
+    if (factor.kind == Kind::Apply)
+      factor.arguments.at(0) = check::negated(factor.arguments[0]);
+    else
+      factor.kind = factor.kind == Kind::Integer ? Kind::Inverse : Kind::Integer;
+    inverse.factors.push_back(std::move(factor));
+  }
+  step.sums.at(algebra::LawEquation::positive + 1) = {inverse};
+  check::Sum difference = {check::multiply(scale, inverse), check::number({-1, 1})};
+  if (depth_ == max_depth) return false;
+  ++depth_;
+  const bool is_inverse = rewrite_to_zero(difference, context, step.blocks.emplace_back());
+  --depth_;
+  return is_inverse;
+}
+
+bool Elaborator::scale_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor& maximum = sum[p].factors[f];
+  const auto divided = divide_by_positive(maximum.arguments.at(0), maximum.bound, statement_);
+  if (!divided) return false;
+  Step step = steps::make(Op::Scale, {p, f});
+  step.sums = {divided->first, divided->second};
+  return try_step(sum, context, std::move(step), steps);
 }
 
 /// Drops guards that contain the index together with other indices, as windows do, where its range implies them.
@@ -81,7 +158,7 @@ void Elaborator::drop_window_guards(check::Sum& sum, std::size_t p, Atom atom, c
       const auto kind = atoms_.kind(other);
       return other != atom && (kind == check::Atoms::Kind::Output || kind == check::Atoms::Kind::Bound);
     });
-    if (together && atoms.contains(atom)) try_step(sum, context, step(Op::DropGuard, {p, g}), steps);
+    if (together && atoms.contains(atom)) try_step(sum, context, steps::drop_guard({p}, g), steps);
   }
 }
 
@@ -103,10 +180,10 @@ bool Elaborator::count_range(check::Sum& sum, std::size_t p, const Context& cont
       if ((c == 1 || c == -1) && !bound && !atoms_.occurs(rest, atom))
         bound = c == 1 ? -rest : rest;
       else
-        try_step(trial, context, step(Op::DropGuard, {p, g}), more);
+        try_step(trial, context, steps::drop_guard({p}, g), more);
     }
     if (!low || !high) continue;
-    Step counted = step(Op::CountRange, {p});
+    Step counted = steps::make(Op::Count, {p});
     counted.atom = atom;
     counted.polys = {*low, *high};
     if (!try_step(trial, context, std::move(counted), more)) continue;
@@ -122,9 +199,9 @@ bool Elaborator::multiply_out(check::Sum& sum, std::size_t p, const Context& con
     if (factors[f].kind != Kind::Integer) continue;
     for (std::size_t g = 0; g < factors.size(); ++g) {
       const bool inverse = factors[g].kind == Kind::Inverse && factors[g].index == factors[f].index;
-      if (inverse && try_step(sum, context, step(Op::CancelReciprocal, {p, f, g}), steps)) return true;
+      if (inverse && try_step(sum, context, steps::make(Op::Reciprocal, {p, f, g}), steps)) return true;
     }
-    if (!factors[f].index[0].atom() && try_step(sum, context, step(Op::Expand, {p, f}), steps)) return true;
+    if (!factors[f].index[0].atom() && try_step(sum, context, steps::make(Op::Expand, {p, f}), steps)) return true;
   }
   return false;
 }
@@ -134,22 +211,21 @@ bool Elaborator::simplify_arguments_by_laws(check::Sum& sum, std::size_t p, std:
   if (depth_ == max_depth) return false;
   bool changed = false;
   for (std::size_t a = 0; a < sum[p].factors[f].arguments.size(); ++a) {
-    check::Kernel kernel(statement_, {});
-    const Context inner = kernel.argument_context(context, sum[p], sum[p].factors[f]);
-    Step within = step(Op::Within, {p, f, a});
+    const Context inner = check::argument_context(context, sum[p], sum[p].factors[f]);
+    Step within = steps::nested(Op::Within, {p, f, a});
     check::Sum argument = sum[p].factors[f].arguments[a];
     ++depth_;
-    simplify(argument, inner, within.block);
+    simplify(argument, inner, within.blocks[0]);
     for (std::size_t q = 0; q < argument.size(); ++q) {
       for (std::size_t g = argument[q].guards.size(); g-- > 0;)
-        try_step(argument, inner, step(Op::DropGuard, {q, g}), within.block);
+        try_step(argument, inner, steps::drop_guard({q}, g), within.blocks[0]);
     }
-    while (argument.size() > 1 && cancel(argument, inner, within.block)) {
+    while (argument.size() > 1 && cancel(argument, inner, within.blocks[0])) {
     }
-    collect_terms(argument, inner, within.block);
-    apply_laws(argument, inner, within.block);
+    collect_terms(argument, inner, within.blocks[0]);
+    apply_laws(argument, inner, within.blocks[0]);
     --depth_;
-    if (!within.block.empty()) changed |= try_step(sum, context, std::move(within), steps);
+    if (!within.blocks[0].empty()) changed |= try_step(sum, context, std::move(within), steps);
   }
   return changed;
 }
@@ -161,7 +237,8 @@ void Elaborator::collect_terms(check::Sum& sum, const Context& context, Steps& s
       for (Alignment& alignment : alignments(sum, q, p, context, 1)) {
         Attempt aligned{sum, {}};
         commit(std::move(alignment), q, aligned.sum, aligned.steps);
-        gathered = try_step(aligned.sum, context, step(Op::CollectTerms, {p, q}), aligned.steps);
+        const Rational total = aligned.sum[p].coefficient + aligned.sum[q].coefficient;
+        gathered = total.num != 0 && try_step(aligned.sum, context, steps::collect({p, q}, total), aligned.steps);
         if (gathered) commit(std::move(aligned), sum, steps);
       }
       if (!gathered) ++q;
@@ -172,9 +249,7 @@ void Elaborator::collect_terms(check::Sum& sum, const Context& context, Steps& s
 void Elaborator::split_common_exponents(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
                                         Steps& steps) {
   const check::Factor factor = sum[p].factors[f];
-  const auto is_power = [&](const check::Factor& other) {
-    return other.kind == Kind::Apply && statement_.function(other.symbol).exponential;
-  };
+  const auto is_power = [&](const check::Factor& other) { return law_of(other, "sum") != nullptr; };
   const auto text = [&](const check::Product& part) { return statement_.text(part); };
   /// The positions of a power of the product, and of the part in its exponent.
   const auto place = [&](const check::Product& product, const std::string& wanted) {
@@ -202,10 +277,14 @@ void Elaborator::split_common_exponents(check::Sum& sum, std::size_t p, std::siz
                           });
       if (!common) continue;
       for (std::size_t a = 0; a < factor.arguments.size(); ++a) {
-        Step within = step(Op::Within, {p, f, a});
+        Step within = steps::nested(Op::Within, {p, f, a});
         for (std::size_t q = 0; q < factor.arguments[a].size(); ++q) {
           const auto [e, at] = *place(factor.arguments[a][q], text(part));
-          within.block.push_back(step(Op::SplitExp, {q, e, at}));
+          const check::Factor& whole = factor.arguments[a][q].factors[e];
+          check::Sum rest = whole.arguments[0];
+          check::erase_at(rest, at);
+          within.blocks[0].push_back(
+              steps::law(law_of(whole, "sum")->name, {q, e}, {std::move(rest), {whole.arguments[0][at]}}));
         }
         try_step(sum, context, std::move(within), steps);
       }
@@ -282,13 +361,12 @@ bool Elaborator::name_indices(Attempt& attempt, const Place& at, const std::vect
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto found = solved.map.find(unknowns[i]);
     if (found == solved.map.end() || mentions(found->second, unknowns, translator_.symbols())) return false;
-    std::optional<Step> named;
     try {
-      named = range_step(Op::NewIndex, at, names[i], translator_.to_checker(found->second));
+      const Poly value = translator_.to_checker(found->second);
+      if (!try_step(attempt.sum, context, steps::name(at, names[i], value), attempt.steps)) return false;
     } catch (const runtime::Error&) {
       return false;  // an image with symbols that the checker does not have
     }
-    if (!try_step(attempt.sum, context, std::move(*named), attempt.steps)) return false;
   }
   return true;
 }
@@ -298,7 +376,7 @@ bool Elaborator::set_index(Attempt& attempt, const Place& at, std::vector<Atom>&
   const check::Product& product = attempt.sum[at[0]];
   const check::Guards guards = at.size() == 2 ? product.factors[at[1]].guards : product.guards;
   const auto set = [&](Atom atom, const Poly& value) {
-    if (!try_step(attempt.sum, context, range_step(Op::Set, at, atom, value), attempt.steps)) return false;
+    if (!try_step(attempt.sum, context, steps::set(at, atom, value), attempt.steps)) return false;
     std::erase(left, atom);
     return true;
   };
@@ -349,18 +427,14 @@ bool Elaborator::cover(Attempt& attempt, std::size_t p, std::size_t f, std::size
     attempt = before;
     if (!name_indices(attempt, {p, f}, model.bound, system.polys, context)) continue;
     if (!equate_argument(attempt, p, f, onto, g, 0, context)) continue;
-    for (const check::Guard& guard : model.guards) {
-      Step addition = step(Op::AddGuard, {p, f}, true);
-      addition.guard = guard;
-      try_step(attempt.sum, context, std::move(addition), attempt.steps);
-    }
+    for (const check::Guard& guard : model.guards)
+      try_step(attempt.sum, context, steps::add_guard({p, f}, guard), attempt.steps);
     std::vector<Atom> left = own.bound;
     while (set_index(attempt, {p, f}, left, context)) {
     }
     const auto leave = [&](Atom atom) {
-      Step gone = step(Op::Project, {p, f}, true);
-      gone.images.emplace_back(atom, largest_lower_bound(atom, attempt.sum[p].factors[f].guards, {}).value_or(Poly(0)));
-      return try_step(attempt.sum, context, std::move(gone), attempt.steps);
+      const Poly point = largest_lower_bound(atom, attempt.sum[p].factors[f].guards, {}).value_or(Poly(0));
+      return try_step(attempt.sum, context, steps::set({p, f}, atom, point), attempt.steps);
     };
     if (!std::ranges::all_of(left, leave)) continue;
     if (equate_ranges(attempt, p, f, model.guards, context)) return true;

@@ -92,7 +92,7 @@ bool Elaborator::replace_quotient(Attempt& attempt, const Place& at, Atom quotie
     value = atoms_.quotient(Poly(index) + atoms_.quotient(powers[0], k), e);
   }
   const auto is_set = [&](const Poly& to) {
-    return try_step(attempt.sum, context, range_step(Op::Set, at, quotient, to), attempt.steps);
+    return try_step(attempt.sum, context, steps::set(at, quotient, to), attempt.steps);
   };
   return count > 1 && (is_set(0) || (largest != Poly(1) && is_set(value)));
 }
@@ -102,36 +102,37 @@ bool Elaborator::replace_quotient(Attempt& attempt, const Place& at, Atom quotie
 bool Elaborator::name_quotient(Attempt& attempt, const Place& at, Atom quotient, Atom index, const Context& context) {
   const Poly above = atoms_.left(quotient), divisor = atoms_.right(quotient);
   if (!solution(above, index, atoms_) || atoms_.occurs(divisor, index)) return false;
-  const auto change = [&](Op op, Atom atom, const Poly& value) {
-    return try_step(attempt.sum, context, range_step(op, at, atom, value), attempt.steps);
+  const auto set = [&](Atom atom, const Poly& value) {
+    return try_step(attempt.sum, context, steps::set(at, atom, value), attempt.steps);
+  };
+  const auto name = [&](Atom atom, const Poly& value) {
+    return try_step(attempt.sum, context, steps::name(at, atom, value), attempt.steps);
   };
   const auto add_guard = [&](const Poly& poly) {
-    Step added = step(Op::AddGuard, at, at.size() == 2);
-    added.guard = {false, poly};
-    try_step(attempt.sum, context, std::move(added), attempt.steps);
+    try_step(attempt.sum, context, steps::add_guard(at, {false, poly}), attempt.steps);
   };
   const auto guards = [&] {
     const check::Product& product = attempt.sum[at[0]];
     return at.size() == 2 ? product.factors[at[1]].guards : product.guards;
   };
   const Atom v = atoms_.fresh_bound(), remainder = atoms_.fresh_bound();
-  if (!change(Op::NewIndex, v, Poly(quotient))) return false;
+  if (!name(v, Poly(quotient))) return false;
   add_guard(Poly(v));
   for (const check::Guard& guard : guards()) {
     const Poly end = guard.poly + 1 + above, number = atoms_.quotient(end, divisor);
     if (!guard.equality && number * divisor == end) add_guard(number - 1 - Poly(v));
   }
-  if (!change(Op::Set, quotient, Poly(v))) return false;
+  if (!set(quotient, Poly(v))) return false;
   const auto sets_index = [&](const check::Guard& guard) {
     const auto value = guard.equality ? solution(guard.poly, index, atoms_) : std::nullopt;
-    return value && change(Op::Set, index, *value);
+    return value && set(index, *value);
   };
   if (!std::ranges::any_of(guards(), sets_index)) {
     const Poly rest = above - divisor * Poly(v);
-    if (!change(Op::NewIndex, remainder, rest)) return false;
+    if (!name(remainder, rest)) return false;
     add_guard(Poly(remainder));
     add_guard(divisor - 1 - Poly(remainder));
-    if (!change(Op::Set, index, *solution(rest - Poly(remainder), index, atoms_))) return false;
+    if (!set(index, *solution(rest - Poly(remainder), index, atoms_))) return false;
   }
   const check::Guards old = guards();
   for (std::size_t g = old.size(); g-- > 0;) {
@@ -141,9 +142,7 @@ bool Elaborator::name_quotient(Attempt& attempt, const Place& at, Atom quotient,
       return atoms_.is_compound(atom) || atoms_.kind(atom) == check::Atoms::Kind::Bound;
     };
     if (std::ranges::count_if(atoms, varies) < 2) continue;
-    Place position = at;
-    position.push_back(g);
-    try_step(attempt.sum, context, step(Op::DropGuard, std::move(position), at.size() == 2), attempt.steps);
+    try_step(attempt.sum, context, steps::drop_guard(at, g), attempt.steps);
   }
   return true;
 }

@@ -66,6 +66,19 @@ class LemmaContext {
     return std::move(times_);
   }
 
+  /// The sizes and products of sizes in lemmas, which the script of an obligation with these states to be positive.
+  std::set<Poly> products_of_sizes(const std::vector<ProductLemma>& lemmas) const {
+    std::set<Poly> products;
+    const auto collect = [&](const Poly& poly) {
+      for (const Poly::Term& term : poly.terms()) {
+        if (!term.monomial.empty() && only_sizes(term.monomial))
+          products.insert(Poly::from_terms({{term.monomial, 1}}));
+      }
+    };
+    for (const auto& [a, b] : lemmas) collect(a), collect(b);
+    return products;
+  }
+
  private:
   static constexpr std::size_t max_lemmas = 400, max_size_bounds = 24;
 
@@ -111,6 +124,8 @@ class LemmaContext {
       if (atoms_.kind(atom) != Atoms::Kind::Quotient || atoms_.right(atom).constant()) continue;
       const Poly q(atom);
       const Poly &n = atoms_.left(atom), &d = atoms_.right(atom);
+      derived_.push_back(n - d * q);
+      derived_.push_back(d * q + d - 1 - n);
       std::set<Poly> against = {Poly(0), Poly(1)};
       if (d.terms().size() == 1) {
         for (const Monomial& monomial : monomials_) {
@@ -429,6 +444,7 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
     z3_->solver.push();
     z3_->add(obligation);
     for (const Lemma& lemma : lemmas) z3_->add(lemma);
+    for (const Poly& product : context.products_of_sizes(candidates)) z3_->add({{}, {false, product - 1}});
     const auto core = z3_->core(candidates);
     z3_->solver.pop();
     if (!core) return std::nullopt;

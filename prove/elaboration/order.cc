@@ -1,14 +1,35 @@
-// Cancels products by the steps Order and CancelSum, and replaces logarithms and square roots.
+// Cancels products by the step Order, sums with their reciprocals, and replaces logarithms and square roots.
+#include "prove/elaboration/order.h"
+
 #include <algorithm>
+#include <array>
 #include <set>
 
+#include "algebra/sizes/checked.h"
 #include "prove/elaboration/elaborator.h"
 
 namespace rulemill::prove {
 
+using algebra::Function;
 using Kind = check::Factor::Kind;
 
 namespace {
+
+/// Whether instruction i of the program is an operation of piecewise functions.
+bool is_piecewise(const Function& function, std::size_t i) {
+  using enum Function::Op;
+  const auto is_number = [](const Function::Instruction& node) { return node.op == Number && node.exact; };
+  const Function::Instruction& node = function.program[i];
+  if (node.op == Div) return is_number(function.program.at(i - 1)) && function.program[i - 1].exact->num != 0;
+  constexpr Function::Op others[] = {Argument, Add, Sub, Mul, Max, Min, Abs, Less, Equal, Gate};
+  return is_number(node) || std::ranges::count(others, node.op) > 0;
+}
+
+bool is_reciprocal(const Function& function) {
+  const auto& program = function.program;
+  return function.arity == 1 && program.size() == 3 && program[0].exact == Rational{1, 1} &&
+         program[1].op == Function::Op::Argument && program[2].op == Function::Op::Div;
+}
 
 std::pair<std::set<Atom>, check::Guards> range_of(const check::Product& product) {
   check::Guards guards = product.guards;
@@ -18,11 +39,36 @@ std::pair<std::set<Atom>, check::Guards> range_of(const check::Product& product)
 
 }  // namespace
 
+bool is_piecewise(const Function& function) {
+  for (std::size_t i = 0; i < function.program.size(); ++i) {
+    if (!is_piecewise(function, i)) return false;
+  }
+  return true;
+}
+
+bool is_evaluated_by_cases(const Function& function) {
+  using enum Function::Op;
+  for (std::size_t i = 0; i < function.program.size(); ++i) {
+    const Function::Op op = function.program[i].op;
+    if (op != Div && op != Floor && op != Power && !is_piecewise(function, i)) return false;
+  }
+  return !is_reciprocal(function);
+}
+
 bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& steps) {
   const auto by_cases = [&](const check::Product& product) {
     return std::ranges::any_of(product.factors, [&](const check::Factor& factor) {
-      return factor.kind == Kind::Apply && check::is_evaluated_by_cases(statement_.function(factor.symbol));
+      return factor.kind == Kind::Apply && is_evaluated_by_cases(statement_.function(factor.symbol));
     });
+  };
+  const auto try_order = [&](check::Sum& of, const std::vector<std::size_t>& members, Steps& to) {
+    check::Sum products;
+    for (const std::size_t p : members) products.push_back({of[p].coefficient, {}, {}, of[p].factors});
+    auto cases = find_cases(products, check::within(context, of[members[0]]).given);
+    if (!cases) return false;
+    Step order = steps::make(Op::Order, members);
+    order.name = std::move(*cases);
+    return try_step(of, context, std::move(order), to);
   };
   std::vector<bool> seen(sum.size(), false);
   for (std::size_t first = 0; first < sum.size(); ++first) {
@@ -38,23 +84,49 @@ bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& ste
       members.push_back(p);
       any = any || by_cases(sum[p]);
     }
-    if (any && try_step(sum, context, step(Op::Order, members), steps)) return true;
+    if (any && try_order(sum, members, steps)) return true;
     Attempt renamed{sum, {}};
     const std::size_t before = members.size();
     for (const std::size_t p : others) {
       if ((any || by_cases(sum[p])) && rename_bound(renamed, p, first, context)) members.push_back(p);
     }
-    if (members.size() == before || !try_step(renamed.sum, context, step(Op::Order, members), renamed.steps)) continue;
+    if (members.size() == before || !try_order(renamed.sum, members, renamed.steps)) continue;
     commit(std::move(renamed), sum, steps);
     return true;
   }
   return false;
 }
 
+std::optional<std::string> Elaborator::find_cases(const check::Sum& products, const check::Guards& given) {
+  constexpr std::size_t max_cases = 400;
+  constexpr unsigned max_solver_steps = 200'000;  // of Z3, for a case
+  std::string cases;
+  std::set<std::string> shown;
+  const auto is_shown = [&](const std::string& script, unsigned limit) {
+    return shown.contains(script) || (z3_.answer(script, limit) == "unsat" && shown.insert(script).second);
+  };
+  const auto decide = [&](const std::function<std::string()>& contradiction) {
+    if (cases.size() >= max_cases) throw check::CheckError{"too many cases"};
+    budget_.spend(100'000);
+    return cases += is_shown(contradiction(), max_solver_steps) ? 'x' : 's', cases.back();
+  };
+  const auto show = [&](const std::string& script) {
+    if (!is_shown(script, 10 * max_solver_steps)) throw check::CheckError{"not 0 in a case"};
+  };
+  try {
+    check::evaluate_in_cases(products, given, statement_, decide, show);
+  } catch (const check::CheckError&) {
+    return std::nullopt;
+  } catch (const algebra::Overflow&) {
+    return std::nullopt;
+  }
+  return cases;
+}
+
 bool Elaborator::rename_bound(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context) {
   Attempt trial = attempt;
   const std::vector<Atom> own = attempt.sum[p].bound, wanted = attempt.sum[onto].bound;
-  Step map = step(Op::Map, {p});
+  Step map = steps::make(Op::Reindex, {p});
   for (std::size_t i = 0; i < own.size(); ++i) {
     map.images.emplace_back(own[i], Poly(wanted[i]));
     map.inverse.emplace_back(wanted[i], Poly(own[i]));
@@ -65,95 +137,98 @@ bool Elaborator::rename_bound(Attempt& attempt, std::size_t p, std::size_t onto,
   return true;
 }
 
+/// Cancels factors with their reciprocal, whose sign is known.
+bool Elaborator::cancel_reciprocal(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
+                                   Steps& steps) {
+  const check::Factor divisor = sum[p].factors[f];
+  const algebra::Function& function = statement_.function(divisor.symbol);
+  if (!is_reciprocal(function) || divisor.arguments[0].size() != 1) return false;
+  const check::Product& wanted = divisor.arguments[0][0];
+  if (wanted.factors.empty() || !wanted.bound.empty() || !wanted.guards.empty()) return false;
+  steps::Positions all = {p, f};
+  for (const check::Factor& each : wanted.factors) {
+    const auto is_free = [&](std::size_t g) { return std::ranges::find(all.begin() + 1, all.end(), g) == all.end(); };
+    std::size_t g = 0;
+    while (g < sum[p].factors.size() && !(sum[p].factors[g] == each && is_free(g))) ++g;
+    if (g == sum[p].factors.size()) return false;
+    all.push_back(g);
+  }
+  return std::ranges::any_of(std::array{".cancel", ".cancel_negative"}, [&](const char* law) {
+    return try_step(sum, context, steps::law(function.name + law, all, {{}, divisor.arguments[0]}), steps);
+  });
+}
+
+/// Cancels a product with the reciprocal of its other factors, if these are shown to be the divisor.
 bool Elaborator::cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
   const check::Factor divisor = sum[p].factors[f];
   if (depth_ == max_depth || divisor.arguments.size() != 1 || divisor.arguments[0].size() != 1) return false;
-  if (statement_.function(divisor.symbol).program.back().op != algebra::Function::Op::Div) return false;
+  if (!is_reciprocal(statement_.function(divisor.symbol))) return false;
   check::Product rest = sum[p];
   rest.coefficient = {1, 1};
-  rest.factors.erase(rest.factors.begin() + static_cast<std::ptrdiff_t>(f));
+  check::erase_at(rest.factors, f);
   const auto heads = [](const check::Product& product) {
     std::multiset<std::pair<Kind, std::uint32_t>> result;
     for (const check::Factor& factor : product.factors) result.emplace(factor.kind, factor.symbol);
     return result;
   };
   if (heads(rest) != heads(divisor.arguments[0][0])) return false;
-  Step whole = step(Op::CancelSum, {p, f});
-  check::Sum difference = check::subtract({std::move(rest)}, divisor.arguments[0]);
-  ++depth_;
-  const bool same = rewrite_to_zero(difference, context, whole.block);
-  --depth_;
-  return same && try_step(sum, context, std::move(whole), steps);
-}
-
-bool Elaborator::take_logarithm(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const check::Factor& whole = sum[p].factors[f];
-  if (!algebra::applies_only(statement_.function(whole.symbol), algebra::Function::Op::Log)) return false;
-  const check::Sum& argument = whole.arguments[0];
-  if (argument.empty()) return false;
-  if (argument.size() > 1 || !argument[0].bound.empty()) return take_power_out(sum, p, f, context, steps);
-  const bool is_single = argument.size() == 1 && argument[0].coefficient == Rational{1, 1} &&
-                         argument[0].factors.size() == 1 && !splits_logarithm(argument[0].factors[0]);
-  return !is_single && try_step(sum, context, step(Op::Logarithm, {p, f}), steps);
-}
-
-/// Takes an exponential that all products in a logarithm have out of it.
-bool Elaborator::take_power_out(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  check::Images names;
+  check::Product renamed = rest;  // the divisor is in the scope of the product's indices
+  for (Atom& atom : renamed.bound) names[atom] = Poly(atoms_.fresh_bound()), atom = *names[atom].atom();
+  check::for_each_poly(renamed, [&](Poly& poly) { poly = atoms_.substitute(poly, names); });
   Attempt attempt{sum, {}};
-  split_common_exponents(attempt.sum, p, f, context, attempt.steps);
-  const std::size_t count = attempt.sum[p].factors[f].arguments[0][0].factors.size();
-  for (std::size_t e = 0; e < count; ++e) {
-    if (!try_step(attempt.sum, context, step(Op::LogScale, {p, f, e}), attempt.steps)) continue;
+  if (check::canonical(divisor.arguments[0], atoms_) != check::canonical({rest}, atoms_)) {
+    Step same = steps::nested(Op::Replace, {p, f, 0});
+    same.sums = {{renamed}};
+    check::Sum difference = check::subtract(divisor.arguments[0], {renamed});
+    ++depth_;
+    const bool is_equal =
+        rewrite_to_zero(difference, check::argument_context(context, sum[p], divisor), same.blocks[0]);
+    --depth_;
+    if (!is_equal || !try_step(attempt.sum, context, std::move(same), attempt.steps)) return false;
+  }
+  steps::Positions all = {p};
+  for (std::size_t each = 0; each < sum[p].factors.size(); ++each) all.push_back(each);
+  const std::string name = statement_.function(divisor.symbol).name;
+  for (const char* law : {".cancel", ".cancel_negative"}) {
+    if (!try_step(attempt.sum, context, steps::law(name + law, all, {{}, {rest}}), attempt.steps)) continue;
     commit(std::move(attempt), sum, steps);
     return true;
   }
   return false;
 }
 
-bool Elaborator::shift_comparison(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const check::Factor factor = sum[p].factors[f];
-  if (factor.arguments.size() != 2) return false;
-  for (std::size_t a = 0; a < factor.arguments[0].size(); ++a) {
-    for (std::size_t b = 0; b < factor.arguments[1].size(); ++b) {
-      if (factor.arguments[0][a] == factor.arguments[1][b] &&
-          try_step(sum, context, step(Op::Shift, {p, f, a, b}), steps))
-        return true;
-    }
-  }
-  return false;
-}
-
-/// Whether the logarithm of the factor alone is replaced: it is exp(t) or 1/t.
-bool Elaborator::splits_logarithm(const check::Factor& factor) const {
-  if (factor.kind != Kind::Apply) return false;
-  const algebra::Function& function = statement_.function(factor.symbol);
-  return check::is_reciprocal(function) || algebra::applies_only(function, algebra::Function::Op::Exp);
+bool Elaborator::take_power_out(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const algebra::LawEquation* law = law_of(sum[p].factors[f], "power");
+  if (!law || sum[p].factors[f].arguments[0].empty()) return false;
+  Attempt attempt{sum, {}};
+  split_common_exponents(attempt.sum, p, f, context, attempt.steps);
+  if (!try_law(attempt.sum, p, f, *law, context, attempt.steps)) return false;
+  commit(std::move(attempt), sum, steps);
+  return true;
 }
 
 bool Elaborator::take_root(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
   const check::Factor root = sum[p].factors[f];
-  if (try_step(sum, context, step(Op::RootOfExp, {p, f}), steps)) return true;
-  if (depth_ == max_depth || !algebra::applies_only(statement_.function(root.symbol), algebra::Function::Op::Sqrt))
-    return false;
-  for (std::size_t q = 0; q < sum.size(); ++q) {
-    for (std::size_t g = 0; g < sum[q].factors.size(); ++g) {
-      const check::Factor& other = sum[q].factors[g];
-      if (other.kind != Kind::Apply ||
-          !algebra::applies_only(statement_.function(other.symbol), algebra::Function::Op::Abs))
+  const algebra::LawEquation* law = law_of(root, "square");
+  if (depth_ == max_depth || !law) return false;
+  for (const check::Product& product : sum) {
+    for (const check::Factor& other : product.factors) {
+      if (other.kind != Kind::Apply || !algebra::applies_only(statement_.function(other.symbol), Function::Op::Abs))
         continue;
-      check::Sum difference = root.arguments[0];
-      for (const check::Product& one : other.arguments[0]) {
-        for (const check::Product& another : other.arguments[0]) {
-          difference.push_back(check::multiply(one, another));
-          difference.back().coefficient = -difference.back().coefficient;
-        }
-      }
-      Step replaced = step(Op::Root, {p, f, q, g});
+      const check::Sum value = other.arguments[0], square = check::multiply(value, value);
+      check::Sum difference = check::subtract(root.arguments[0], square);
+      Attempt attempt{sum, {}};
+      Step replaced = steps::nested(Op::Replace, {p, f, 0});
+      replaced.sums = {square};
       ++depth_;
-      const Context inside = check::Kernel::within(context, sum[p]);
-      const bool is_square = rewrite_to_zero(difference, inside, replaced.block);
+      const bool is_square =
+          rewrite_to_zero(difference, check::argument_context(context, sum[p], root), replaced.blocks[0]);
       --depth_;
-      if (is_square && try_step(sum, context, std::move(replaced), steps)) return true;
+      if (!is_square || !try_step(attempt.sum, context, std::move(replaced), attempt.steps)) continue;
+      if (!try_step(attempt.sum, context, steps::law(law->name, {p, f}, {{}, value}), attempt.steps)) continue;
+      commit(std::move(attempt), sum, steps);
+      return true;
     }
   }
   return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "check/core_rule.h"
 #include "prove/elaboration/elaborator.h"
 #include "runtime/text/error.h"
 
@@ -109,7 +110,7 @@ bool prove_zero(const Sum& sum, const Guards& given, const algebra::TypedRule& r
                 const ElaborationLimits& limits) {
   try {
     check::Atoms atoms;
-    check::Statement statement(rule.rule, bank, symbols, atoms);
+    const check::Statement statement(check::to_core(rule.rule, bank, symbols, atoms), atoms);
     Translation translation(rule, symbols, atoms);
     check::Guards known = statement.facts();
     for (const check::Guard& guard : translation.guards(given)) known.push_back(guard);

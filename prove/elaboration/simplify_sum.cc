@@ -28,7 +28,7 @@ bool Elaborator::simplify_product(check::Sum& sum, std::size_t p, const Context&
   do {
     while (eliminate(sum, p, std::nullopt, context, steps)) {
     }
-    if (vanishes(sum[p], context) && try_step(sum, context, step(Op::Drop, {p}), steps)) return false;
+    if (vanishes(sum[p], context) && try_step(sum, context, steps::drop(p), steps)) return false;
   } while (fix_division(sum, p, context, steps));
   for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
     switch (simplify_factor(sum, p, f, context, steps)) {
@@ -76,7 +76,7 @@ bool Elaborator::eliminate(check::Sum& sum, std::size_t p, std::optional<std::si
     if (c != 1 && c != -1) return false;
     const Poly rest = equation - Poly(atom) * Poly(c);
     if (atoms_.occurs(rest, atom)) return false;
-    return try_step(sum, context, range_step(Op::Set, at, atom, c == 1 ? -rest : rest), steps);
+    return try_step(sum, context, steps::set(at, atom, c == 1 ? -rest : rest), steps);
   };
   for (const Poly& equation : equations(own, context.given)) {
     for (const Atom atom : std::vector<Atom>(bound)) {
@@ -121,7 +121,13 @@ bool Elaborator::fix_division(check::Sum& sum, std::size_t p, const Context& con
     const check::Guards given = check::conjunction(context.given, product.guards);
     const auto value = oracle_.unique_value(given, Poly(atom));
     if (!value) continue;
-    if (try_step(sum, context, range_step(Op::Set, {p}, atom, *value), steps)) return true;
+    const check::Guards before = sum[p].guards;
+    if (!try_step(sum, context, steps::set({p}, atom, Poly(*value)), steps)) continue;
+    const auto is_new = [&](const check::Guard& guard) { return std::ranges::find(before, guard) == before.end(); };
+    for (std::size_t g = sum[p].guards.size(); g-- > 0;) {  // the equation follows from the others
+      if (is_new(sum[p].guards[g]) && try_step(sum, context, steps::drop_guard({p}, g), steps)) break;
+    }
+    return true;
   }
   return false;
 }
@@ -132,16 +138,16 @@ Elaborator::Change Elaborator::simplify_factor(check::Sum& sum, std::size_t p, s
   if (factor().kind != check::Factor::Kind::Apply && factor().kind != check::Factor::Kind::Max) return Change::None;
   if (factor().kind == check::Factor::Kind::Max) {
     if (eliminate(sum, p, f, context, steps)) return Change::Some;
-    if (factor().bound.empty() && try_step(sum, context, step(Op::InstantiateMax, {p, f}), steps)) return Change::Gone;
+    if (factor().bound.empty() && try_step(sum, context, steps::make(Op::TakeOut, {p, f}), steps)) return Change::Gone;
   }
-  const bool lawful =
-      factor().kind == check::Factor::Kind::Max || statement_.function(factor().symbol).maps_zero_to_zero;
-  if (lawful && drop_arguments(sum, p, f, context, steps) && try_step(sum, context, step(Op::Zero, {p, f}), steps))
+  const bool is_maximum = factor().kind == check::Factor::Kind::Max;
+  const algebra::LawEquation* zero = law_of(factor(), "zero");
+  if ((is_maximum || zero) && drop_arguments(sum, p, f, context, steps) &&
+      try_step(sum, context, is_maximum ? steps::make(Op::TakeOut, {p, f}) : steps::law(zero->name, {p, f}, {}), steps))
     return Change::Gone;
   if (factor().kind == check::Factor::Kind::Apply) {
-    return statement_.function(factor().symbol).idempotent && apply_idempotence(sum, p, f, context, steps)
-               ? Change::Some
-               : Change::None;
+    if (cancel_reciprocal(sum, p, f, context, steps)) return Change::Some;
+    return law_of(factor(), "idempotent") && apply_idempotence(sum, p, f, context, steps) ? Change::Some : Change::None;
   }
   return instantiate_constant_max(sum, p, f, context, steps) ? Change::Gone : Change::None;
 }
@@ -149,8 +155,7 @@ Elaborator::Change Elaborator::simplify_factor(check::Sum& sum, std::size_t p, s
 bool Elaborator::drop_arguments(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
   const check::Product& product = sum[p];
   const check::Factor& factor = product.factors[f];
-  check::Kernel kernel(statement_, {});
-  const Context inner = kernel.argument_context(context, product, factor);
+  const Context inner = check::argument_context(context, product, factor);
   for (const check::Sum& argument : factor.arguments) {
     for (const check::Product& part : argument) {
       if (!vanishes(part, inner)) return false;
@@ -158,40 +163,39 @@ bool Elaborator::drop_arguments(check::Sum& sum, std::size_t p, std::size_t f, c
   }
   const std::size_t count = factor.arguments.size();
   for (std::size_t a = 0; a < count; ++a) {
-    Step within = step(Op::Within, {p, f, a});
+    Step within = steps::nested(Op::Within, {p, f, a});
     check::Sum argument = sum[p].factors[f].arguments[a];
     while (!argument.empty()) {
-      if (!try_step(argument, inner, step(Op::Drop, {0}), within.block)) return false;
+      if (!try_step(argument, inner, steps::drop(0), within.blocks[0])) return false;
     }
-    if (!within.block.empty() && !try_step(sum, context, std::move(within), steps)) return false;
+    if (!within.blocks[0].empty() && !try_step(sum, context, std::move(within), steps)) return false;
   }
   return true;
 }
 
 bool Elaborator::strip_argument_guards(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
                                        Steps& steps) {
-  check::Kernel kernel(statement_, {});
-  const Context inner = kernel.argument_context(context, sum[p], sum[p].factors[f]);
-  Step within = step(Op::Within, {p, f, 0});
+  const Context inner = check::argument_context(context, sum[p], sum[p].factors[f]);
+  Step within = steps::nested(Op::Within, {p, f, 0});
   check::Sum argument = sum[p].factors[f].arguments.at(0);
-  simplify(argument, inner, within.block);
+  simplify(argument, inner, within.blocks[0]);
   for (std::size_t q = 0; q < argument.size(); ++q) {
     for (std::size_t g = argument[q].guards.size(); g-- > 0;)
-      try_step(argument, inner, step(Op::DropGuard, {q, g}), within.block);
+      try_step(argument, inner, steps::drop_guard({q}, g), within.blocks[0]);
   }
-  return !within.block.empty() && try_step(sum, context, std::move(within), steps);
+  return !within.blocks[0].empty() && try_step(sum, context, std::move(within), steps);
 }
 
 bool Elaborator::simplify_arguments(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
   bool changed = false;
   for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
-    check::Kernel kernel(statement_, {});
-    const Context inner = kernel.argument_context(context, sum[p], sum[p].factors[f]);
+    const Context inner = check::argument_context(context, sum[p], sum[p].factors[f]);
     for (std::size_t a = 0; a < sum[p].factors[f].arguments.size(); ++a) {
-      Step within = step(Op::Within, {p, f, a});
+      Step within = steps::nested(Op::Within, {p, f, a});
       check::Sum argument = sum[p].factors[f].arguments[a];
-      simplify(argument, inner, within.block);
-      if (!within.block.empty()) changed |= try_step(sum, context, std::move(within), steps);
+      simplify(argument, inner, within.blocks[0]);
+      for (std::size_t q = 0; q < argument.size(); ++q) simplify_arguments(argument, q, inner, within.blocks[0]);
+      if (!within.blocks[0].empty()) changed |= try_step(sum, context, std::move(within), steps);
     }
   }
   return changed;
@@ -209,7 +213,7 @@ bool Elaborator::apply_idempotence(check::Sum& sum, std::size_t p, std::size_t f
   check::Sum changed = sum;
   Steps more;
   strip_argument_guards(changed, p, f, context, more);
-  if (!try_step(changed, context, step(Op::Idempotent, {p, f}), more)) return false;
+  if (!try_law(changed, p, f, *law_of(factor, "idempotent"), context, more)) return false;
   sum = std::move(changed);
   steps.insert(steps.end(), more.begin(), more.end());
   return true;
@@ -219,8 +223,7 @@ bool Elaborator::instantiate_constant_max(check::Sum& sum, std::size_t p, std::s
                                           Steps& steps) {
   const check::Factor factor = sum[p].factors[f];
   bool varies = false;
-  check::Kernel kernel(statement_, {});
-  const Context inside = kernel.argument_context(context, sum[p], factor);
+  const Context inside = check::argument_context(context, sum[p], factor);
   for (const check::Product& part : factor.arguments.at(0)) {
     bool here = false;
     for (check::Factor inner : part.factors) {
@@ -235,7 +238,7 @@ bool Elaborator::instantiate_constant_max(check::Sum& sum, std::size_t p, std::s
   Steps more;
   strip_argument_guards(changed, p, f, context, more);
   for (std::int64_t point = 0; point <= 3; ++point) {
-    Step instantiation = step(Op::InstantiateMax, {p, f});
+    Step instantiation = steps::make(Op::TakeOut, {p, f});
     instantiation.polys.assign(factor.bound.size(), Poly(point));
     if (!try_step(changed, context, std::move(instantiation), more)) continue;
     sum = std::move(changed);

@@ -84,8 +84,8 @@ Product SymbolTranslator::to_prover(const check::Product& product) {
 }
 
 Factor SymbolTranslator::to_prover(const check::Factor& factor) {
-  static constexpr Factor::Kind kinds[] = {Factor::Kind::Read, Factor::Kind::Inverse, Factor::Kind::Integer,
-                                           Factor::Kind::Apply, Factor::Kind::Max};
+  static constexpr Factor::Kind kinds[] = {Factor::Kind::Read,  Factor::Kind::Inverse, Factor::Kind::Integer,
+                                           Factor::Kind::Apply, Factor::Kind::Apply,   Factor::Kind::Max};
   Factor result;
   result.kind = kinds[static_cast<int>(factor.kind)];
   result.symbol = factor.symbol;
@@ -102,7 +102,7 @@ Factor SymbolTranslator::to_prover(const check::Factor& factor) {
 std::optional<check::Step> SymbolTranslator::map_step(const Substitution& map, const std::vector<Atom>& old,
                                                       const std::vector<Atom>& fresh, const std::vector<Atom>& onto) {
   check::Step step;
-  step.op = check::Step::Op::Map;
+  step.op = check::Step::Op::Reindex;
   std::vector<Poly> equations;
   std::vector<Atom> unknowns;
   Substitution names;

@@ -7,6 +7,7 @@
 #include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
+#include "check/core_rule.h"
 #include "prove/elaboration/elaborate.h"
 #include "prove/elaboration/prove_zero.h"
 #include "prove/normal_form/definedness.h"
@@ -162,7 +163,7 @@ bool Prover::prove_by_elaboration(const algebra::TypedRule& typed) {
   if (solver_->fault() != Fault::None) return false;  // faults are injected into the comparison of normal forms only
   try {
     check::Atoms atoms;
-    check::Statement statement(typed.rule, bank_, symbols_, atoms);
+    const check::Statement statement(check::to_core(typed.rule, bank_, symbols_, atoms), atoms);
     const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
     if (!elaborate(statement, samples, options_.align, options_.elaboration).proof) return false;
   } catch (const check::CheckError&) {

@@ -2,6 +2,9 @@
 
 #include <z3++.h>
 
+#include <algorithm>
+#include <optional>
+
 namespace rulemill::prove {
 
 struct Z3Session::Impl {
@@ -11,18 +14,32 @@ struct Z3Session::Impl {
 Z3Session::Z3Session() = default;
 Z3Session::~Z3Session() = default;
 
-std::string Z3Session::answer(const std::string& script) {
-  if (!impl_) impl_ = std::make_unique<Impl>();
+std::string Z3Session::answer(const std::string& script, unsigned limit) {
+  const bool of_reals = script.find(" Real)") != std::string::npos;
+  if (!impl_ || of_reals) impl_ = std::make_unique<Impl>();  // so that the answer depends on the script alone
   z3::context& context = impl_->context;
-  try {
+  const auto check = [&](unsigned steps, std::optional<unsigned> arithmetic) {
     z3::solver solver(context, z3::solver::simple());
     z3::params parameters(context);
-    parameters.set("rlimit", 100000000u);
+    parameters.set("rlimit", steps);
     parameters.set("ctrl_c", false);
+    if (arithmetic) parameters.set("arith.solver", *arithmetic);
+    parameters.set("arith.nl.nra", false);  // it knows no limit
     solver.set(parameters);
     const z3::expr_vector assertions = context.parse_string(script.c_str());
     for (unsigned i = 0; i < assertions.size(); ++i) solver.add(assertions[i]);
-    switch (solver.check()) {
+    return solver.check();
+  };
+  try {
+    z3::check_result result = z3::unknown;
+    if (!of_reals) {
+      result = check(limit, std::nullopt);
+    } else {  // of integers beside real numbers, the newer arithmetic decides more, but its steps may take long
+      constexpr unsigned old_arithmetic = 2, max_new_steps = 50'000;
+      result = check(limit, old_arithmetic);
+      if (result == z3::unknown) result = check(std::min(limit, max_new_steps), std::nullopt);
+    }
+    switch (result) {
       case z3::unsat:
         return "unsat";
       case z3::sat:

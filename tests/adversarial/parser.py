@@ -322,6 +322,10 @@ class Definitions(Expressions):
                 self.name()
                 continue
             self.next()
+            if self.lookahead().text == ":":  # an equation for proofs, which says nothing more about values
+                while not self.current.is_first:
+                    self.next()
+                continue
             left = self.formula()
             self.expect("=")
             right = self.formula()

@@ -5,6 +5,7 @@
 #include "algebra/sizes/checked.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "check/core_rule.h"
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "tests/fuzz/parser.h"
@@ -59,8 +60,8 @@ void read_certificate(ByteView bytes) {
   if (rules.size() != 1 || !by_definitions || algebra::find_typing_error(rules[0], bank, symbols)) return;
   try {
     check::Atoms atoms;
-    check::Statement statement(rules[0], bank, symbols, atoms);
-    const check::Proof proof = check::parse_proof(certificate.proof, "fuzzed.txt", certificate.proof_line, atoms);
+    check::Statement statement(check::to_core(rules[0], bank, symbols, atoms), atoms);
+    const check::Proof proof = check::parse_proof(certificate.proof, "fuzzed.txt", certificate.proof_line, statement);
     for (const check::Obligation& obligation : check::check_proof(proof, statement).obligations)
       check::smtlib(obligation, atoms);
   } catch (const check::CheckError&) {

@@ -9,14 +9,13 @@ from collections import Counter
 from certificates import Certificate, CertificateReader
 from definitions import Library
 from derivations import Derivation, refined
-from kernel import Kernel
+from kernel import Context, Kernel
 from normal_form import Guard
-from obligations import is_trivial, unconfirmed
-from parts import check_lemmas, require_that
-from polynomials import Arithmetic, CheckError
+from obligations import Obligation, unconfirmed
+from polynomials import Arithmetic, CheckError, require_that
 from rules import Record, Rule, RuleReader, fields, nodes_of, read_record, text
 from specialization import PackExpansion, specialize
-from statement import Obligation, Statement, rank_reader
+from statement import Statement, rank_reader
 
 
 class Database:
@@ -27,6 +26,12 @@ class Database:
         self.rules = message.get(3, [])
         provenance = fields(message.get(2, [b""])[-1])
         self.digests = {text(op, 1): text(op, 2) for op in map(fields, provenance.get(4, []))}
+
+
+def laws_in(proofs: list) -> set[str]:
+    """The laws that lists of steps use."""
+    names = {step.name for steps in proofs for step in steps if step.word == "law"}
+    return names.union(*(laws_in([step.block]) for steps in proofs for step in steps if step.block))
 
 
 class Checker:
@@ -48,7 +53,7 @@ class Checker:
     def obligations_of(self, record: Record) -> list[Obligation]:
         """The obligations that a certificate leaves. Raises CheckError where it does not fit its rule."""
         arithmetic = Arithmetic()
-        reader = CertificateReader(record.certificate, arithmetic)
+        reader = CertificateReader(record.certificate, self.library.functions)
         certificate = reader.header()
         require_that(certificate.kind == {1: "definitions", 2: "derivation"}.get(record.kind), "another kind of certificate")
         stated = RuleReader(certificate.statement, self.library, arithmetic, self.ranks).read()
@@ -58,13 +63,17 @@ class Checker:
         require_that(certificate.definitions == digests, "the certificate names other definitions")
         self.check_packs(record.rule)
         stated = self.statement(record.rule, Arithmetic())
-        typed = [Obligation("the condition is not stated", tuple(stated.stated), goal)
-                 for goal in stated.source_types]
+        kernel = Kernel(stated)
+        for goal in stated.source_types:
+            kernel.require_guard("the condition is not stated", tuple(stated.stated), goal, ())
         rule = record.rule if record.kind == 1 else refined(record.rule, arithmetic)
         statement = self.statement(rule, Arithmetic())
-        reader.arithmetic = statement.arithmetic
-        certificate = reader.proof(certificate)
-        return typed + (self.by_definitions if record.kind == 1 else self.by_derivation)(statement, certificate)
+        certificate = reader.proof(certificate, statement.arithmetic)
+        used = laws_in([*certificate.outputs, *certificate.domains[0], *certificate.domains[1]])
+        assumed = {law.text for name, law in self.library.laws.items() if law.text and name in used}
+        require_that({law.replace(" ", "") for law in certificate.laws if ":" in law} == assumed, "it assumes other laws")
+        check_proof = self.by_definitions if record.kind == 1 else self.by_derivation
+        return kernel.obligations + self.domains(statement, certificate) + check_proof(statement, certificate)
 
     def check_packs(self, rule: Rule):
         """Whether each operator only passes the dimension packs through."""
@@ -72,11 +81,20 @@ class Checker:
             for rank in (2, 3):
                 PackExpansion(rule, pack, rank, self.library).run()
 
-    def by_derivation(self, statement: Statement, certificate: Certificate) -> list:
+    def domains(self, statement: Statement, certificate: Certificate) -> list[Obligation]:
+        found, conditions = [], statement.definedness_conditions
+        for side, proofs in enumerate(certificate.domains):
+            wanted, own = conditions[side]
+            require_that(len(proofs) == own, "expected a proof of each definedness condition")
+            kernel = Kernel(statement, conditions[1 - side][0])
+            for condition, steps in zip(wanted, proofs):
+                kernel.check_vanishes(*kernel.undefinedness(condition, tuple(statement.facts)), steps)
+            found += kernel.obligations
+        return found
+
+    def by_derivation(self, statement: Statement, certificate: Certificate) -> list[Obligation]:
         require_that(not certificate.outputs, "a derivation has no steps")
         kernel = Kernel(statement)
-        check_lemmas(certificate.lemmas, frozenset())
-        kernel.check_domains(certificate.domains)
         Derivation(kernel, certificate, self.premise, self.ranks).check()
         return kernel.obligations
 
@@ -87,21 +105,15 @@ class Checker:
             self.premises[name] = specialize(self.premises[general], values, self.library)
         return self.premises[name]
 
-    def by_definitions(self, statement: Statement, certificate: Certificate) -> list:
-        kernel = Kernel(statement)
-        check_lemmas(certificate.lemmas, frozenset())
-        facts = tuple(statement.facts)
-        differences = statement.differences
+    def by_definitions(self, statement: Statement, certificate: Certificate) -> list[Obligation]:
+        kernel, facts, differences = Kernel(statement), tuple(statement.facts), statement.differences
         require_that(len(certificate.outputs) == len(differences), "the proof has another number of outputs")
-        for o, (found, (stated, steps)) in enumerate(zip(differences, certificate.outputs)):
-            given = facts + statement.index_ranges(o)
-            kernel.match(kernel.in_steps(found), kernel.in_steps(stated), given)
-            kernel.check_vanishes(tuple(stated), given, frozenset(), steps)
-        kernel.check_domains(certificate.domains)
+        for o, (difference, steps) in enumerate(zip(differences, certificate.outputs)):
+            kernel.check_vanishes(difference, Context(facts + statement.index_ranges(o)), steps)
         for goal in statement.target_types:
-            kernel.require("both sides have one shape", facts, goal, certificate.lemmas)
+            kernel.require_guard("both sides have one shape", facts, goal, certificate.lemmas)
         for divisor in statement.arithmetic.divisors:
-            kernel.require("a divisor is positive", facts, Guard(False, divisor - 1), certificate.lemmas)
+            kernel.require_guard("a divisor is positive", facts, Guard(False, divisor - 1), certificate.lemmas)
         return kernel.obligations
 
 
@@ -113,10 +125,8 @@ def check(checker: Checker, records: list[Record], milliseconds: int) -> tuple[d
             findings[record.id] = "two rules have this name"
         try:
             for obligation in checker.obligations_of(record):
-                trivial = is_trivial(obligation)
-                counts["trivial" if trivial else "obligations"] += 1
-                if not trivial:
-                    open_obligations.append((record.id, obligation))
+                counts["obligations"] += 1
+                open_obligations.append((record.id, obligation))
             counts["by definitions" if record.kind == 1 else "by derivation"] += 1
         except (CheckError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError) as error:
             findings[record.id] = str(error) if isinstance(error, CheckError) else f"malformed: {error!r}"
@@ -143,7 +153,7 @@ def main():
     for rule, reason in findings.items():
         print(f"{rule}: {reason}")
     print(f"{len(records)} certificates, {len(findings)} rejected: {counts['by definitions']} by definitions, "
-          f"{counts['by derivation']} by derivation; {counts['obligations']} obligations, {counts['trivial']} trivial ones; "
+          f"{counts['by derivation']} by derivation; {counts['obligations']} obligations; "
           f"{time.process_time() - begin:.1f} s")
     sys.exit(bool(findings))
 

@@ -12,8 +12,13 @@ import tempfile
 import unittest
 
 from definitions import Library
-from functions import monotonicity
-from polynomials import Arithmetic, size
+from functions import ALL_SIGNS, Function, Natural, exact_value, formula_signs, monotonicity
+from law_values import counterexample
+from laws import Law
+from normal_form import Guard, Product, is_bounded
+from obligations import of_indicators
+from order import CaseScripts
+from polynomials import Arithmetic, Poly, atom, bound_index, size, variable
 from rules import RuleReader
 from statement import rank_reader
 
@@ -71,6 +76,46 @@ class PartsTest(unittest.TestCase):
     def test_equal_polynomials_have_one_text(self):
         a, b = size("a"), size("b")
         self.assertEqual(repr(a - b), repr(-1 * b + a))
+
+    def test_a_law_that_is_false_for_large_numbers_or_where_a_value_is_undefined_has_a_counterexample(self):
+        s, zero, one, two = ("argument", 0), ("number", 0), ("number", 1), ("number", 2)
+        capped, inverse, sign = ("min", s, ("number", 1000)), ("/", one, s), ("-", ("less", zero, s), ("less", s, zero))
+        functions = {name: Function(name, 1, f) for name, f in (("capped", capped), ("recip", inverse), ("sign", sign))}
+        recip, of_sign = ("apply", "recip", s), ("apply", "sign", s)
+        for is_true, law in ((False, Law(1, ("apply", "capped", s), s)), (False, Law(1, ("*", s, recip), one)),
+                             (True, Law(1, ("*", s, recip), one, (("positive", s),))), (True, Law(1, ("apply", "recip", recip), s)),
+                             (True, Law(1, ("apply", "recip", of_sign), of_sign)),
+                             (False, Law(1, ("*", two, recip), recip))):
+            with self.subTest(law=law):
+                self.assertEqual(counterexample(law, functions) is None, is_true)
+
+    def test_a_range_is_finite_if_guards_bound_each_index_by_sizes_and_others_that_they_bound(self):
+        i, j, n = variable(bound_index(0)), variable(bound_index(1)), size("n")
+        for is_finite, polys in ((True, (i, n - i, j - i, n - j)), (True, (n * i, n - n * i, j, i - j)), (False, (i, j, n - i - j)),
+                                 (False, (i, n - i, j)), (False, (i, i + n, j, n - j)), (False, (i * i - n, n - i * i, j, n - j))):
+            with self.subTest(guards=polys):
+                product = Product(guards=tuple(Guard(False, poly) for poly in polys), bound=(bound_index(0), bound_index(1)))
+                self.assertEqual(is_bounded(product), is_finite)
+
+    def test_a_guard_that_is_repeated_changes_nothing(self):
+        n, i = Guard(False, size("n") - 5), Guard(False, variable(bound_index(0)))
+        self.assertEqual(of_indicators("", (), [(1, (n, i, n)), (-1, (i, n))], ()), [])
+
+    def test_a_polynomial_and_its_negative_have_one_reciprocal(self):
+        order = CaseScripts({}, (), "")
+        a, b = (order.name(atom("real", name), lambda name: "true") for name in ("a", "b"))
+        order.signs[order.by_leading(a - b)[1]] = 1
+        self.assertEqual(order.quotient(Poly.of(1), a - b), -order.quotient(Poly.of(1), b - a))
+
+    def test_a_power_has_the_sign_of_a_number_that_is_not_negative(self):
+        power = "power", ("argument", 0), ("argument", 1)
+        self.assertEqual(formula_signs(power, [frozenset((1,)), ALL_SIGNS]), ({1}, True))
+        self.assertEqual(formula_signs(power, [frozenset((0, 1)), Natural((0, 1))]), ({0, 1}, True))
+        self.assertEqual(formula_signs(power, [ALL_SIGNS, frozenset((0, 1))]), (ALL_SIGNS, False))
+
+    def test_a_number_is_rounded_exactly(self):
+        half = "floor", ("/", ("argument", 0), ("number", 2))
+        self.assertEqual([exact_value(half, [n]) for n in (3, -3)], [1, -2])
 
     def test_a_root_less_one_is_not_monotone_as_it_is_0_where_it_is_undefined(self):
         root = ("sqrt", ("argument", 0))

@@ -7,14 +7,16 @@ parameter, e). Scalars: ("number", Fraction), ("read", tensor, items), ("reduce"
 A comparison is (e, relation, e), a binding (name, is a pack, item)."""
 
 import pathlib
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from functions import ARITY, Function
-from polynomials import CheckError
+from functions import BINARY, OPERATIONS, Function, exact_number, monotonicity
+from law_values import counterexample
+from laws import Law, Laws, operation
+from polynomials import require_that
 from tokens import Tokens
 
-RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
 CHANGES = {"only": "keep", "without": "remove", "at": "scatter"}
 
 
@@ -44,15 +46,7 @@ class Operator:
 
 def without_mappings(text: str) -> str:
     """Removes comments and the ONNX mappings: lines from `onnx` to the closing brace."""
-    kept, depth, is_mapping = [], 0, False
-    for line in text.splitlines():
-        line = line.split("#")[0]
-        is_mapping = depth > 0 or line.strip().startswith("onnx ")
-        if is_mapping:
-            depth += line.count("{") - line.count("}")
-        else:
-            kept.append(line)
-    return "\n".join(kept)
+    return re.sub(r"^\s*onnx [^{\n]*(\{[^}]*\}.*)?", "", re.sub("#.*", "", text), flags=re.MULTILINE)
 
 
 class DefinitionReader(Tokens):
@@ -81,10 +75,7 @@ class DefinitionReader(Tokens):
         return ("choice", *predicate, value, self.index())
 
     def predicate(self):
-        self.expect("if")
-        parameter = self.name()
-        self.expect("=")
-        return parameter, self.next()
+        return (self.expect("if"), self.name(), self.expect("="), self.next())[1::2]
 
     def index_sum(self):
         return self.left_associative(("+", "-"), self.index_product)
@@ -96,38 +87,22 @@ class DefinitionReader(Tokens):
         if self.peek().isdigit():
             return "number", int(self.next())
         if self.accept("("):
-            value = self.index()
-            self.expect(")")
-            return value
+            return self.until(")", self.index)
         if self.accept("-"):
             return "-", ("number", 0), self.index_factor()
         name = self.name()
         if name in ("min", "max") and self.accept("("):
             return (name, *self.list_until(")", self.index))
         if name == "product" and self.accept("("):
-            item = self.item()
-            self.expect(")")
-            return "product", item
+            return "product", self.until(")", self.item)
         if name == "offset" and self.accept("("):
-            pack = self.name()
-            self.expect("...")
-            self.expect(")")
-            return "offset", pack
+            return "offset", self.until(")", lambda: (self.name(), self.expect("..."))[0])
         if self.accept("..."):
             return "pack", name
-        if self.accept("["):
-            position = self.index()
-            self.expect("]")
-            return "element", name, position
-        return "name", name
+        return ("element", name, self.until("]", self.index)) if self.accept("[") else ("name", name)
 
     def comparison(self):
-        left = self.index()
-        relation = self.next()
-        if relation not in RELATIONS:
-            self.fail("a relation")
-        right = self.index()
-        return (right, {">": "<", ">=": "<="}[relation], left) if relation[0] == ">" else (left, relation, right)
+        return self.relation(self.index)
 
     def item(self):
         is_list = self.peek(1) == "..." and self.peek(2) not in ("+", "-", "*", "/", "//", "%", "if")
@@ -150,9 +125,7 @@ class DefinitionReader(Tokens):
         return "list", pack, "none", None, None
 
     def binding(self):
-        name, is_pack = self.name(), self.accept("...")
-        self.expect("<")
-        return name, is_pack, self.item()
+        return self.name(), self.accept("..."), (self.expect("<"), self.item())[1]
 
     # Scalar expressions
 
@@ -176,9 +149,7 @@ class DefinitionReader(Tokens):
         if self.accept("-"):
             return "-", ("number", Fraction(0)), self.scalar_factor()
         if self.accept("("):
-            value = self.scalar()
-            self.expect(")")
-            return value
+            return self.until(")", self.scalar)
         name = self.name()
         if self.accept("["):
             return "read", name, self.list_until("]", self.item)
@@ -195,14 +166,26 @@ class DefinitionReader(Tokens):
     def function(self):
         name = self.name()
         self.expect("(")
-        self.arguments = self.list_until(")", self.name)
+        self.arguments = arguments = self.list_until(")", self.name)
         self.expect("=")
         made = self.functions[name] = Function(name, len(self.arguments), self.formula())
         while self.accept("law"):
             text = ""
+            if self.peek(1) == ":":
+                made.declared.append(self.equation())
+                continue
             while self.peek() not in ("", "law", "function", "operator", "include"):
                 text += self.next()
-            made.laws.add(law_name(name, self.arguments, text))
+            made.laws.add(law_name(name, arguments, text))
+
+    def equation(self):
+        """NAME ':' left '=' right ['when' a '>' 0 {',' b '>' 0}], as formulas in s, t, r and c."""
+        self.arguments, begin = ["s", "t", "r", "c"], self.at
+        name, _, left, _, right = self.name(), self.expect(":"), self.formula(), self.expect("="), self.formula()
+        positive = []
+        if self.accept("when"):
+            positive = self.chain(",", lambda: (self.formula(), self.expect(">"), self.expect("0"))[0])
+        return name, "".join(self.tokens[begin:self.at]), left, right, positive
 
     def formula(self):
         return self.left_associative(("+", "-"), lambda: self.left_associative(("*", "/"), self.formula_factor))
@@ -211,18 +194,16 @@ class DefinitionReader(Tokens):
         if self.accept("-"):
             return "-", ("number", Fraction(0)), self.formula_factor()
         if self.accept("("):
-            value = self.formula()
-            self.expect(")")
-            return value
+            return self.until(")", self.formula)
         if self.peek()[:1].isdigit():
-            return "number", Fraction(self.next())
+            return "number", exact_number(self.next())
         name = self.name()
         if name in self.arguments:
             return "argument", self.arguments.index(name)
         self.expect("(")
         parts = self.list_until(")", self.formula)
-        if ARITY.get(name) != len(parts):
-            raise CheckError(f"'{name}' is no function of {len(parts)} numbers")
+        has_arity = name in OPERATIONS and len(parts) == (2 if name in BINARY else 1)
+        require_that(has_arity, f"'{name}' is no function of {len(parts)} numbers")
         return (name, *parts)
 
     # Operators
@@ -231,22 +212,14 @@ class DefinitionReader(Tokens):
         op = Operator(self.name())
         self.operators[op.name] = op
         self.expect("(")
-        while self.peek() not in (")", ";"):
-            op.inputs.append(self.input())
-            if not self.accept(","):
-                break
-        if self.accept(";"):
-            self.chain(",", lambda: self.parameter(op))
-        self.expect(")")
+        op.inputs, _ = self.argument_list(self.input, lambda: self.parameter(op))
         if self.accept("is"):
             op.composite = self.call()
         while self.peek() and self.peek() not in ("operator", "function", "include"):
             self.clause(op)
 
     def input(self):
-        name = self.name()
-        self.expect("[")
-        dims = self.list_until("]", self.dimension)
+        name, _, dims = self.name(), self.expect("["), self.list_until("]", self.dimension)
         if self.accept("of"):
             self.name()
         return name, dims
@@ -255,16 +228,12 @@ class DefinitionReader(Tokens):
         if self.peek().isdigit():
             return int(self.next())
         name = self.name()
-        if not self.accept("..."):
-            return name
-        return name, self.name() if self.accept("by") else None
+        return (name, self.name() if self.accept("by") else None) if self.accept("...") else name
 
     def parameter(self, op: Operator):
         name, is_pack, pack = self.name(), self.accept("..."), None
         if self.accept("["):
-            pack = self.name()
-            self.expect("...")
-            self.expect("]")
+            pack = self.until("]", lambda: (self.name(), self.expect("..."))[0])
         if self.accept("<"):
             self.expect("rank")
             op.parameters[name] = ("axis", None, None)
@@ -284,23 +253,14 @@ class DefinitionReader(Tokens):
             kind, _, rest = op.parameters[name]
             default = self.next()
             op.parameters[name] = (kind, int(default) if default.isdigit() else default, rest)
-        if is_pack != (op.parameters[name][0] == "sizes"):
-            raise CheckError(f"'{name}' has the wrong kind")
+        require_that(is_pack == (op.parameters[name][0] == "sizes"), f"'{name}' has the wrong kind")
 
     def call(self):
         name = self.name()
         if not self.accept("("):
             return "input", name
-        arguments, parameters = [], {}
-        while self.peek() not in (")", ";"):
-            arguments.append(self.call())
-            if not self.accept(","):
-                break
-        if self.accept(";"):
-            for key, value in self.chain(",", lambda: (self.name(), self.expect("="), self.index())[::2]):
-                parameters[key] = value
-        self.expect(")")
-        return "call", name, arguments, parameters
+        arguments, parameters = self.argument_list(self.call, lambda: (self.name(), self.expect("="), self.index())[::2])
+        return "call", name, arguments, dict(parameters)
 
     def clause(self, op: Operator):
         word = self.next()
@@ -311,9 +271,7 @@ class DefinitionReader(Tokens):
         elif word == "let":
             op.clauses += self.chain(",", self.let)
         else:
-            is_intermediate = word == "tensor"
-            name = self.name() if is_intermediate else word
-            (op.tensors if is_intermediate else op.outputs).append(self.tensor(op, name))
+            op.tensors.append(self.tensor(op, self.name())) if word == "tensor" else op.outputs.append(self.tensor(op, word))
 
     def condition(self):
         if self.peek(1) == "=" and self.peek(3) == "except":
@@ -323,9 +281,7 @@ class DefinitionReader(Tokens):
         return "where", comparison, self.predicate() if self.peek() == "if" else None
 
     def let(self):
-        name, is_pack = self.name(), self.accept("...")
-        self.expect("=")
-        return "let", name, is_pack, self.item()
+        return "let", self.name(), self.accept("..."), (self.expect("="), self.item())[1]
 
     def tensor(self, op: Operator, name: str):
         self.expect("[")
@@ -345,8 +301,7 @@ def law_name(f: str, arguments: list, text: str) -> str:
                  f"{f}({s}+{t})={f}({s})*{f}({t})": "exponential", f"{f}(c*{t})=c*{f}({t})": "homogeneous",
                  f"{f}(c*{t})={f}({t})/c": "reciprocal", f"max({f}({s}),{f}({t}))={f}(max({s},{t}))": "monotone",
                  f"{f}(-{t})=-{f}({t})": "odd", f"{f}(-{t})={f}({t})": "even"}
-    if text not in forms:
-        raise CheckError(f"'{text}' is no form of a law")
+    require_that(text in forms, f"'{text}' is no form of a law")
     return forms[text]
 
 
@@ -356,6 +311,27 @@ class Library:
     def __init__(self, folder: pathlib.Path):
         self.operators, self.functions = {}, {}
         self.read(pathlib.Path(folder))
+        for function in self.functions.values():
+            function.representative = next(name for name, f in self.functions.items()
+                                           if (f.arity, f.formula) == (function.arity, function.formula))
+        self.laws, self.tested = Laws(self.functions).found, set()
+
+    def law(self, name: str) -> Law:
+        require_that(name in self.laws, "there is no such law")
+        if name not in self.tested:
+            point = counterexample(self.laws[name], self.functions)
+            require_that(point is None, f"the law {name} is false at {point}")
+            self.tested.add(name)
+        return self.laws[name]
+
+    def operation(self, op: str) -> str | None:
+        return operation(self.functions, op)
+
+    def monotonicity(self, name: str) -> list[int]:
+        """For each argument: 1 if the function does not decrease with it, -1 if it does not increase, 0 if this is not known."""
+        f = self.functions[name]
+        found = [{1} if "monotone" in f.laws else monotonicity(f.formula, i) for i in range(f.arity)]
+        return [max(directions, default=0) for directions in found]
 
     def read(self, folder: pathlib.Path):
         for path in sorted(folder.glob("*.op")):
@@ -366,8 +342,7 @@ class Library:
             self.functions |= reader.functions
 
     def operator(self, name: str) -> Operator:
-        if name not in self.operators:
-            raise CheckError(f"unknown operator '{name}'")
+        require_that(name in self.operators, f"unknown operator '{name}'")
         return self.operators[name]
 
     def is_total(self, name: str, parameters: dict) -> bool:

@@ -1,30 +1,14 @@
 """Derived rules: instances of proved rules whose equations imply the rule by congruence."""
 
-from collections import Counter
-
 from certificates import Certificate
 from kernel import Kernel
 from lowering import Lowering
-from normal_form import Guard, canonical_product, map_guards, relation_guards
-from parts import require_that
-from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, is_nonnegative, output_index, variable
-from rules import Node, Output, Rule, RuleReader, Variable, nodes_of
-from statement import Terms, trivially_true
+from normal_form import Guard, Product, canonical_sum, map_guards, relation_guards
+from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, is_nonnegative, output_index, require_that, variable
+from rules import Node, Output, Rule, RuleReader, Variable, changed, nodes_of
+from statement import Terms
 
 MAX_DEGREE = 16
-
-
-def map_sizes(rule: Rule, change) -> Rule:
-    """The rule with its sizes changed."""
-    nodes = {}
-
-    def term(t):
-        return t if isinstance(t, Variable) else Output(nodes[t.node], t.number)
-    for node in nodes_of(rule.source + rule.target):
-        nodes[node] = node._replace(arguments=tuple(map(term, node.arguments)), sizes=tuple(map(change, node.sizes)))
-    conditions = [(change(a), relation, change(b)) for a, relation, b in rule.conditions]
-    return Rule(rule.variables, [tuple(map(change, shape)) for shape in rule.shapes], list(map(term, rule.source)),
-                list(map(term, rule.target)), [c for c in conditions if c[1] != "=" or c[0] != c[2]], rule.packs)
 
 
 def polys_of(rule: Rule) -> list[Poly]:
@@ -54,15 +38,11 @@ def refined(rule: Rule, arithmetic: Arithmetic) -> Rule:
                 for _ in range(exponent):
                     images[name] *= variable(atom("size", factor))
         images = {atom("size", name): image for name, image in images.items()}
-        result = map_sizes(rule, lambda poly, images=images: arithmetic.substitute(poly, images))
-        if max(degree(poly) for poly in polys_of(result)) <= MAX_DEGREE:
+        result = changed(rule, lambda poly, images=images: arithmetic.substitute(poly, images))
+        if all(len(m) <= MAX_DEGREE for poly in polys_of(result) for m in poly.terms):
             return result
         equations.pop()
     return rule
-
-
-def degree(poly: Poly) -> int:
-    return max(map(len, poly.terms), default=0)
 
 
 def product_equation(condition):
@@ -138,7 +118,7 @@ class Derivation:
         facts = self.statement.facts
         self.given = tuple(dict.fromkeys([*facts, *map_guards(tuple(facts), self.solved),
                                           *(Guard(False, value - 1) for value in self.solution.values())]))
-        rule = map_sizes(self.statement.rule, self.solved)
+        rule = changed(self.statement.rule, self.solved)
         self.goal = rule
         self.terms = Terms(Lowering(self.library, self.arithmetic), dict(zip(rule.variables, rule.shapes)))
         for node in nodes_of(rule.source + rule.target):
@@ -166,11 +146,7 @@ class Derivation:
 
     def require(self, what: str, goal: Guard):
         goal, = map_guards((goal,), self.solved)
-        if trivially_true(goal) or goal in self.given:
-            return
-        follows = not goal.equality and any(not g.equality and is_nonnegative(goal.poly - g.poly) for g in self.given)
-        if not follows:
-            self.kernel.require(what, self.given, goal, self.certificate.lemmas)
+        self.kernel.require_guard(what, self.given, goal, self.certificate.lemmas)
 
     def check(self):
         equations = [pair for use in self.certificate.uses for pair in self.instance(use)]
@@ -206,40 +182,27 @@ class Derivation:
         for value in sizes.values():
             self.require("a size is positive", Guard(False, value - 1))
         self.terms.obligations = conditions = []
-        values = {}
-        for v, shape in zip(rule.variables, rule.shapes):
-            require_that(v.name in terms, f"{v.name} has no value")
-            value = values[v] = self.substituted(terms[v.name], {u: u for u in self.goal.variables}, {})
-            actual = self.terms.tensor(value).shape
-            require_that(len(actual) == len(shape), "a term of wrong rank")
-            conditions += [Guard(True, a - self.at(b, sizes)) for a, b in zip(actual, shape)]
-        for left, relation, right in rule.conditions:
-            left, right = self.at(left, sizes), self.at(right, sizes)
+        require_that(all(v.name in terms for v in rule.variables), "a variable of the rule has no value")
+        values = changed(Rule(self.goal.variables, source=[terms[v.name] for v in rule.variables]), self.solved).source
+        for value, shape in zip(values, rule.shapes):
+            require_that(len(self.terms.tensor(value).shape) == len(shape), "a term of wrong rank")
+        instance = changed(rule, lambda poly: self.solved(self.arithmetic.substitute(poly, sizes)),
+                           variables=dict(zip(rule.variables, values)))
+        for value, shape in zip(values, instance.shapes):
+            conditions += [Guard(True, a - b) for a, b in zip(self.terms.tensor(value).shape, shape)]
+        for left, relation, right in instance.conditions:
             conditions += relation_guards(left, relation, right)
             difference = right - left
             require_that(relation != "!=" or is_nonnegative(difference - 1) or is_nonnegative(-difference - 1),
                          "two sizes are not shown to differ")
-        source = [self.substituted(t, values, sizes) for t in rule.source]
-        for t in source:
+        for t in instance.source:
             self.terms.tensor(t)
         for condition in conditions:
             self.require("an instance is well-typed and its condition holds", condition)
         self.terms.obligations = []  # of the target: shown by the rule's own proof
-        target = [self.substituted(t, values, sizes) for t in rule.target]
-        for t in target:
+        for t in instance.target:
             self.terms.tensor(t)
-        return zip(source, target)
-
-    def at(self, poly: Poly, sizes: dict) -> Poly:
-        return self.solved(self.arithmetic.substitute(poly, sizes))
-
-    def substituted(self, term, variables: dict, sizes: dict):
-        if isinstance(term, Variable):
-            require_that(term in variables, f"{term.name} is not a variable of the rule")
-            return variables[term]
-        node = term.node
-        arguments = tuple(self.substituted(a, variables, sizes) for a in node.arguments)
-        return Output(node._replace(arguments=arguments, sizes=tuple(self.at(s, sizes) for s in node.sizes)), term.number)
+        return zip(instance.source, instance.target)
 
     def commutes(self, node: Node) -> bool:
         """Whether the operator is declared commutative, and its definition is the same with exchanged inputs."""
@@ -254,16 +217,15 @@ class Derivation:
                 inputs = [list(terms.variables.values())[k] for k in order]
                 result = terms.lowering.apply(node.operator, dict(node.parameters), inputs, node.sizes, [])[0]
                 element = result.element(tuple(output_index(d) for d in range(len(result.shape))), ())
-                forms.append(Counter(self.ordered(canonical_product(p)) for p in element))
+                forms.append(canonical_sum(map(self.ordered, element)))
             self.commuting[key] = forms[0] == forms[1]
         return self.commuting[key]
 
-    def ordered(self, p):
-        """The product with its factors, and the arguments of commutative functions, in one order."""
-        factors = []
-        for f in p.factors:
-            arguments = tuple(tuple(self.ordered(q) for q in a) for a in f.arguments)
-            if f.kind == "apply" and "commutative" in self.library.functions[f.symbol].laws:
-                arguments = tuple(sorted(arguments, key=repr))
-            factors.append(f._replace(arguments=arguments))
-        return p._replace(factors=tuple(sorted(factors, key=repr)))
+    def ordered(self, x):
+        """The product or factor with the arguments of commutative functions in one order."""
+        if isinstance(x, Product):
+            return x._replace(factors=tuple(map(self.ordered, x.factors)))
+        arguments = [tuple(map(self.ordered, a)) for a in x.arguments]
+        if x.kind == "apply" and "commutative" in self.library.functions[x.symbol].laws:
+            arguments.sort(key=lambda a: hash(canonical_sum(a)))
+        return x._replace(arguments=tuple(arguments))

@@ -4,8 +4,9 @@ from fractions import Fraction
 from typing import Callable, NamedTuple
 
 from definitions import Library, Operator
-from normal_form import Factor, Guard, Product, index_range, relation_guards, without_redundant
-from polynomials import Arithmetic, CheckError, Poly, bound_index, variable
+from functions import domain_arguments
+from normal_form import Factor, Guard, Product, index_range, multiply, relation_guards, without_redundant
+from polynomials import Arithmetic, CheckError, Poly, bound_index, in_order, is_nonnegative, require_that, variable
 
 WHOLE, SINGLE, ABSENT = 0, 1, 2  # items of a spread
 MAX_PRODUCTS = 4096
@@ -68,8 +69,7 @@ class Lowering:
 
     def frame(self, name, parameters, arguments, sizes, obligations) -> Frame:
         op = self.library.operator(name)
-        if len(arguments) != len(op.inputs):
-            raise CheckError(f"{name} has {len(arguments)} arguments")
+        require_that(len(arguments) == len(op.inputs), f"{name} has {len(arguments)} arguments")
         frame = Frame(op, parameters, arguments)
         self.bind_inputs(frame, obligations)
         self.bind_sizes(frame, list(sizes), obligations)
@@ -89,35 +89,28 @@ class Lowering:
                 if isinstance(dim, int):
                     obligations.append(Guard(True, shape.pop(0) - dim))
                 elif isinstance(dim, str):
-                    self.bind_size(frame.names, dim, shape.pop(0), obligations)
+                    frame.names[dim] = self.sized(frame.names.get(dim), shape.pop(0), obligations)
                 else:
                     part, shape = shape[:present], shape[present:]
                     self.bind_pack(frame, dim, part, obligations)
         for pack in frame.op.packs - {name for name, _ in frame.op.size_parameters}:
-            if None in frame.names[pack]:
-                raise CheckError(f"{frame.op.name}: every input broadcasts a dimension")
+            require_that(None not in frame.names[pack], f"{frame.op.name}: every input broadcasts a dimension")
 
     @staticmethod
-    def bind_size(names, name, value, obligations):
-        if names.get(name) is None:
-            names[name] = value
-            obligations.append(Guard(False, value - 1))
-        else:
-            obligations.append(Guard(True, value - names[name]))
+    def sized(known: Poly | None, value: Poly, obligations: list[Guard]) -> Poly:
+        """The size, if it is known, which then is the value; else the value."""
+        obligations.append(Guard(False, value - 1) if known is None else Guard(True, value - known))
+        return value if known is None else known
 
     def bind_pack(self, frame: Frame, dim, part: list, obligations):
         pack, spread_name = dim
         spread = frame.parameters.get(spread_name) or (WHOLE,) * len(part)
-        if len(spread) - spread.count(ABSENT) != len(part):
-            raise CheckError(f"{frame.op.name}: the spread does not fit")
+        require_that(len(spread) - spread.count(ABSENT) == len(part), f"{frame.op.name}: the spread does not fit")
         known = frame.names.setdefault(pack, [None] * len(spread))
-        if len(known) != len(spread):
-            raise CheckError(f"{frame.op.name}: '{pack}' has two lengths")
+        require_that(len(known) == len(spread), f"{frame.op.name}: '{pack}' has two lengths")
         for k, kind in enumerate(spread):
             if kind == WHOLE:
-                names = {0: known[k]}
-                self.bind_size(names, 0, part.pop(0), obligations)
-                known[k] = names[0]
+                known[k] = self.sized(known[k], part.pop(0), obligations)
             elif kind == SINGLE:
                 obligations.append(Guard(True, part.pop(0) - 1))
 
@@ -126,32 +119,20 @@ class Lowering:
         fixed = sum(kind == "size" for _, kind in op.size_parameters)
         symbolic = [p for p in op.parameters if isinstance(frame.parameters.get(p), Symbolic)]
         lengths = {p: len(names[op.parameters[p][2]]) if op.parameters[p][0] == "ints" else 1 for p in symbolic}
+        of_pack = len(sizes) - fixed - sum(lengths.values())
         for name, kind in op.size_parameters:
             if kind == "size":
-                count = 1
-            elif name in names:
-                count = names[name].count(None)  # dimensions of an input that is not broadcast are known
-            else:
-                count = len(sizes) - fixed - sum(lengths.values())
-            part, sizes = sizes[:count], sizes[count:]
-            if count < 0 or len(part) != count:
-                raise CheckError(f"{op.name} has a wrong number of sizes")
-            if kind == "size":
-                self.bind_size(names, name, part[0], obligations)
+                names[name] = self.sized(names.get(name), sizes.pop(0), obligations)
                 continue
-            known = names.setdefault(name, [None] * count)
-            for k in [k for k, size in enumerate(known) if size is None]:
-                known[k] = part.pop(0)
-                obligations.append(Guard(False, known[k] - 1))
+            known = names.setdefault(name, [None] * of_pack)
+            for k in [k for k, size in enumerate(known) if size is None]:  # dimensions of an input that is not broadcast are known
+                known[k] = self.sized(None, sizes.pop(0), obligations)
         for name in symbolic:
-            part, sizes = sizes[:lengths[name]], sizes[lengths[name]:]
-            if len(part) != lengths[name] or name in names:
-                raise CheckError(f"{op.name} has a wrong number of sizes")
-            obligations.extend(Guard(False, value - 1) for value in part)
-            numbers = [value - 1 + frame.parameters[name].least for value in part]
+            require_that(name not in names, f"{op.name} has a wrong number of sizes")
+            least = frame.parameters[name].least
+            numbers = [self.sized(None, sizes.pop(0), obligations) - 1 + least for _ in range(lengths[name])]
             names[name] = numbers if op.parameters[name][0] == "ints" else numbers[0]
-        if sizes:
-            raise CheckError(f"{op.name} has a wrong number of sizes")
+        require_that(not sizes, f"{op.name} has a wrong number of sizes")
         for name, value in frame.parameters.items():
             kind = op.parameters[name][0]
             if kind == "ints" and not isinstance(value, Symbolic):
@@ -167,16 +148,14 @@ class Lowering:
         elif clause[0] == "except":
             _, left, right, axis = clause
             a, b = frame.names[left], frame.names[right]
-            if len(a) != len(b):
-                raise CheckError(f"{frame.op.name}: the packs differ in length")
+            require_that(len(a) == len(b), f"{frame.op.name}: the packs differ in length")
             for k in range(len(a)):
                 if k != frame.parameters[axis]:
                     obligations.append(Guard(True, b[k] - a[k]))
                     b[k] = a[k]
         elif clause[2] is None or str(frame.parameters[clause[2][0]]) == clause[2][1]:
             for left, relation, right in self.comparison(clause[1], frame):
-                if relation == "!=":
-                    raise CheckError(f"{frame.op.name} has a condition with !=")
+                require_that(relation != "!=", f"{frame.op.name} has a condition with !=")
                 obligations.extend(relation_guards(left, relation, right))
 
     def output(self, frame: Frame, tensor, obligations, is_node) -> Tensor:
@@ -231,8 +210,7 @@ class Lowering:
             if e[0] != "name":
                 at = k if e[0] == "pack" else self.index(e[2], frame, k).constant
                 value = value[at] if isinstance(value, list) and at is not None and 0 <= at < len(value) else None
-            if not isinstance(value, Poly):
-                raise CheckError(f"{frame.op.name}: '{e[1]}' has no value here")
+            require_that(isinstance(value, Poly), f"{frame.op.name}: '{e[1]}' has no value here")
             return value
         if e[0] == "choice":
             _, parameter, wanted, a, b = e
@@ -255,6 +233,38 @@ class Lowering:
                 "//": lambda: arithmetic.quotient(a, b), "%": lambda: arithmetic.modulo(a, b),
                 "min": lambda: arithmetic.minimum(a, b), "max": lambda: arithmetic.maximum(a, b)}[e[0]]()
 
+    def greatest_extents(self, item, frame: Frame) -> list[Poly] | None:
+        """The greatest values of extents that depend on indices; None if they do not."""
+        if item[0] != "single" or not self.has_index(item[1], frame):
+            return None
+        return self.over_packs(self.packs_in(item[1]), frame, lambda k: self.bounds(item[1], frame, k)[1])
+
+    def has_index(self, e, frame: Frame) -> bool:
+        if e[0] in ("name", "pack", "element"):
+            return e[1] in frame.extents
+        return any(self.has_index(part, frame) for part in e[1:] if isinstance(part, tuple))
+
+    def bounds(self, e, frame: Frame, k) -> tuple[Poly, Poly]:
+        """The least and the greatest value of an expression, of which each operation but + and - does not decrease with its first
+        operand, and has a positive second one."""
+        if not self.has_index(e, frame):
+            return (self.index(e, frame, k),) * 2
+        if e[0] in ("name", "pack", "element"):
+            at = 0 if e[0] == "name" else k if e[0] == "pack" else self.index(e[2], frame, k).constant
+            return Poly.of(0), frame.extents[e[1]][at] - 1
+        if e[0] == "*" and self.has_index(e[2], frame):
+            e = ("*", e[2], e[1])
+        (low, high), (least, most) = (self.bounds(part, frame, k) for part in e[1:3])
+        divide = self.arithmetic.quotient
+        operations = {"+": lambda: (low + least, high + most), "-": lambda: (low - most, high - least),
+                      "*": lambda: (low * least, high * least), "/": lambda: (divide(low, least), divide(high, least)),
+                      "%": lambda: (Poly.of(0), most - 1),
+                      "min": lambda: (self.arithmetic.minimum(low, least), self.arithmetic.minimum(high, most)),
+                      "max": lambda: (self.arithmetic.maximum(low, least), self.arithmetic.maximum(high, most))}
+        require_that(e[0] in operations and (e[0] not in ("*", "/") or least == most) and (e[0] != "*" or is_nonnegative(least)),
+                     f"{frame.op.name}: an extent without a bound")
+        return operations[e[0]]()
+
     @staticmethod
     def packs_in(e) -> list[str]:
         if e[0] == "pack":
@@ -265,8 +275,7 @@ class Lowering:
     def over_packs(self, packs, frame, evaluate, count=None) -> list:
         """One value, or one for each element of the packs, which have equal lengths."""
         lengths = {len(frame.names[p]) for p in packs} | ({count} if count is not None else set())
-        if len(lengths) > 1:
-            raise CheckError(f"{frame.op.name}: packs of different lengths")
+        require_that(len(lengths) <= 1, f"{frame.op.name}: packs of different lengths")
         return [evaluate(k) for k in range(*lengths)] if lengths else [evaluate(None)]
 
     def comparison(self, comparison, frame: Frame) -> list[tuple]:
@@ -285,8 +294,7 @@ class Lowering:
             return self.unravel(self.index(value, frame), elements)
         if change in ("gather", "scatter"):
             order = frame.parameters[parameter]
-            if sorted(order) != list(range(len(elements))):
-                raise CheckError(f"{frame.op.name}: the order does not fit")
+            require_that(sorted(order) == list(range(len(elements))), f"{frame.op.name}: the order does not fit")
             return [elements[i if change == "gather" else order.index(k)] for k, i in enumerate(order)]
         axes = frame.parameters[parameter]
         axes = [axes] if isinstance(axes, int) else sorted(axes)
@@ -304,7 +312,7 @@ class Lowering:
         result, stride = [], Poly.of(1)
         for k in reversed(range(len(dims))):
             value = self.arithmetic.quotient(position, stride)
-            result.insert(0, Poly.of(0) if dims[k] == 1 else self.arithmetic.modulo(value, dims[k]) if k else value)
+            result.insert(0, self.arithmetic.modulo(value, dims[k]) if k else value)
             stride = stride * dims[k]
         return result
 
@@ -336,21 +344,14 @@ class Lowering:
         return a + (b if e[0] == "+" else [p.times(-1) for p in b])
 
     def multiply(self, a, b) -> list[Product]:
-        if len(a) * len(b) > MAX_PRODUCTS:
-            raise CheckError("too many products")
-        return [Product(x.coefficient * y.coefficient, without_redundant(y.guards + x.guards), x.bound + y.bound,
-                        x.factors + y.factors) for x in a for y in b]
+        require_that(len(a) * len(b) <= MAX_PRODUCTS, "too many products")
+        return [p._replace(guards=without_redundant(p.guards)) for p in multiply(a, b)]
 
     def inverse(self, value: Poly) -> list[Product]:
-        """1 / (c · s · t) = 1/c · 1/s · 1/t. All of them are at least 1, which a proof must show."""
-        self.arithmetic.divisors.add(value)
-        number, monomial = value.content()
-        if not number:
-            raise CheckError("a division by 0")
-        parts = [variable(a) for a in monomial] + [value.divided_by(number, monomial)]
-        parts = [part for part in parts if part != 1]
-        self.arithmetic.divisors.update(parts)
-        return [Product(Fraction(1, number), (), (), tuple(Factor("inverse", index=(part,)) for part in parts))]
+        """1 / value. It and its factors are at least 1, which a proof must show."""
+        number, factors = reciprocals(value)
+        self.arithmetic.divisors.update([value, *(factor.index[0] for factor in factors)])
+        return [Product(Fraction(1, number), factors=factors)]
 
     def read(self, e, frame: Frame, known) -> list[Product]:
         """The element at these indices, and 0 outside of the tensor."""
@@ -367,8 +368,7 @@ class Lowering:
 
             def element(at, given):
                 return self.expression(body, frame.inner(bindings, dims, at), given)
-        if len(index) != len(shape):
-            raise CheckError(f"{frame.op.name}: '{name}' is read with {len(index)} indices")
+        require_that(len(index) == len(shape), f"{frame.op.name}: '{name}' is read with {len(index)} indices")
         inside = tuple(g for i, d in zip(index, shape) for g in index_range(i, d))
         return self.with_guards(element(tuple(index), known + inside), inside, known)
 
@@ -382,16 +382,20 @@ class Lowering:
 
     def reduction(self, e, frame: Frame, known) -> list[Product]:
         _, kind, bindings, comparisons, body = e
-        inner, bound, guards = frame.inner([], [], ()), [], []
+        inner, bound, guards, variable_ends = frame.inner([], [], ()), [], [], []
         for name, is_pack, item in bindings:
             extents = self.items(item, inner)
+            greatest = self.greatest_extents(item, inner) or extents
             indices = [bound_index(self.next_bound + k) for k in range(len(extents))]
             self.next_bound += len(extents)
             bound += indices
-            inner.bind(name, is_pack, [variable(i) for i in indices], extents)
-            guards += [g for i, extent in zip(indices, extents) for g in index_range(variable(i), extent)]
+            for index, extent, most in zip(map(variable, indices), extents, greatest):
+                guards += index_range(index, most)
+                variable_ends += [Guard(False, extent - index - 1)] if greatest is not extents else []
+            inner.bind(name, is_pack, list(map(variable, indices)), greatest)
         for comparison in comparisons:
             guards += [g for c in self.comparison(comparison, inner) for g in relation_guards(*c)]
+        guards += variable_ends
         if not bound and not guards:
             return self.expression(body, inner, known)
         self.enclosing += bound
@@ -406,13 +410,12 @@ class Lowering:
         if name == "none":
             return self.expression(e[2][0], frame, known)
         function = self.library.functions.get(name)
-        if not function or function.arity != len(e[2]):
-            raise CheckError(f"'{name}' is no function of {len(e[2])} numbers")
-        factor = Factor("apply", name, (), tuple(tuple(self.expression(a, frame, known)) for a in e[2]))
+        require_that(function and function.arity == len(e[2]), f"'{name}' is no function of {len(e[2])} numbers")
+        factor = Factor("apply", function.representative, (), tuple(tuple(self.expression(a, frame, known)) for a in e[2]))
         if self.conditions is not None and self.depth == 1 and not function.is_total:
-            arguments = tuple(a if i in function.domain_arguments else () for i, a in enumerate(factor.arguments))
+            arguments = tuple(a if i in domain_arguments(function.formula) else () for i, a in enumerate(factor.arguments))
             self.conditions.append(Product(guards=without_redundant(known), bound=tuple(self.enclosing),
-                                           factors=(factor._replace(arguments=arguments),)))
+                                           factors=(factor._replace(kind="defined", arguments=arguments),)))
         return [Product(factors=(factor,))]
 
     def cases(self, e, frame: Frame, known) -> list[Product]:
@@ -428,6 +431,14 @@ class Lowering:
                 inside = [region + guards for region in inside for guards in here]
         return [p for body, regions in ((e[2], inside), (e[3], outside)) for region in regions
                 for p in self.with_guards(self.expression(body, frame, known + region), region, known)]
+
+
+def reciprocals(value: Poly) -> tuple[int, tuple]:
+    """c, and the factors 1/s · 1/t of 1 / (c · s · t)."""
+    number, monomial = value.content()
+    require_that(number, "a division by 0")
+    parts = [variable(a) for a in in_order(monomial)] + [value.divided_by(number, monomial)]
+    return number, tuple(Factor("inverse", index=(part,)) for part in parts if part != 1)
 
 
 def complete_parameters(op: Operator, given: dict, ranks: list[int]) -> dict:
@@ -453,9 +464,7 @@ def complete_parameters(op: Operator, given: dict, ranks: list[int]) -> dict:
             "spread": lambda: is_list and all(v in (WHOLE, SINGLE, ABSENT) for v in value),
             "axes": lambda: is_list and len(set(value)) == len(value) > 0 and all(0 <= v < rank for v in value),
             "new axes": lambda: is_list and len(set(value)) == len(value) > 0 and all(v >= 0 for v in value)}[kind]
-        if not allowed():
-            raise CheckError(f"{op.name}: {name} = {value} is not allowed")
+        require_that(allowed(), f"{op.name}: {name} = {value} is not allowed")
         result[name] = value
-    if set(given) - set(result):
-        raise CheckError(f"{op.name} has no parameter {', '.join(set(given) - set(result))}")
+    require_that(set(given) <= set(result), f"{op.name} has no parameter {', '.join(set(given) - set(result))}")
     return result

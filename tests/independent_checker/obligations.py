@@ -1,41 +1,78 @@
 """Decides obligations: trivial ones here, the others by cvc5, with products of atoms as integers of their own."""
 
 import subprocess
-from collections import Counter
 from fractions import Fraction
 from math import lcm
+from typing import NamedTuple
 
 from normal_form import Guard
 from polynomials import ATOMS, Poly, is_nonnegative, variable
-from statement import Obligation
 
 
-def split(poly: Poly):
-    constant = poly.terms.get((), 0)
-    return frozenset(item for item in poly.terms.items() if item[0]), constant
+class Obligation(NamedTuple):
+    """given ⊢ goal; without a goal, given ⊢ false; with `indicators`, given ⊢ Σ coefficient · [guards] = 0; or a script."""
+    what: str
+    given: tuple
+    goal: Guard | None = None
+    indicators: tuple = ()
+    lemmas: tuple = ()
+    script: str = ""
+
+
+def of_indicators(what: str, given: tuple, indicators, lemmas) -> list[Obligation]:
+    """Obligations that together say given ⊢ Σ coefficient · [guards] = 0. Terms with equal guards are added up, and so are a guard
+    and the regions of its complement; guards of all terms are given."""
+    terms = {}
+    for coefficient, guards in indicators:
+        add_term(terms, frozenset(guards), coefficient)
+    while merge_regions(terms):
+        pass
+    if not terms:
+        return []
+    common = frozenset.intersection(*terms)
+    left = sorted(((c, tuple(guards - common)) for guards, c in terms.items()), key=lambda term: len(term[1]))
+    whole = Obligation(what, given + tuple(common), lemmas=tuple(lemmas))
+    if left[0][1] or len(left) > 2 or sum(c for c, _ in left[:2]) != (0 if len(left) == 2 else left[0][0]):
+        return [whole._replace(indicators=tuple(left))]
+    return [whole._replace(goal=goal) for goal in left[-1][1]] or [whole]
+
+
+def add_term(terms: dict, guards: frozenset, coefficient):
+    terms[guards] = terms.get(guards, 0) + coefficient
+    if not terms[guards]:
+        del terms[guards]
+
+
+def merge_regions(terms: dict) -> bool:
+    """Adds up one guard and the regions of its complement, with other guards that are equal."""
+    for guards, coefficient in terms.items():
+        for guard in guards:
+            rest = guards - {guard}
+            regions = [rest | {region} for region in [guard] + guard.complement()]
+            if all(terms.get(region) == coefficient for region in regions):
+                for region in set(regions):
+                    del terms[region]
+                add_term(terms, rest, coefficient)
+                return True
+    return False
+
+
+def halves(guard: Guard) -> tuple:
+    """Polynomials that are at least 0 if and only if the guard holds."""
+    return (guard.poly, -guard.poly) if guard.equality else (guard.poly,)
+
+
+def follows(goal: Guard, given) -> bool:
+    """Whether a given guard implies each half of the goal, up to a polynomial in sizes that is not negative."""
+    known = [Poly.of(0)] + [half for guard in given for half in halves(guard)]
+    return all(any(is_nonnegative(half - other) for other in known) for half in halves(goal))
 
 
 def is_trivial(o: Obligation) -> bool:
-    """True if equal indicators cancel, a bound follows from one given bound of the same terms, or two of these
-    contradict each other."""
-    if o.indicators:
-        sums = Counter()
-        for coefficient, guards in o.indicators:
-            sums[frozenset(guards)] += coefficient
-        return not any(sums.values())
-    if o.goal and (o.goal.always or (not o.goal.equality and is_nonnegative(o.goal.poly))):
-        return True
-    bounds = {}  # terms ≥ -constant, the strongest
-    for guard in o.given:
-        for poly in (guard.poly, -guard.poly) if guard.equality else (guard.poly,):
-            key, constant = split(poly)
-            bounds[key] = min(constant, bounds.get(key, constant))
-    if bounds.get(frozenset(), 0) < 0:
-        return True
-    if o.goal:
-        goals = (o.goal.poly, -o.goal.poly) if o.goal.equality else (o.goal.poly,)
-        return all(bounds.get(key, constant + 1) <= constant for key, constant in map(split, goals))
-    return any(c + bounds.get(frozenset((m, -n) for m, n in key), -c) < 0 for key, c in bounds.items())
+    """True if a given guard implies the goal, or without a goal if one of them contradicts another one."""
+    if o.script or o.indicators:
+        return False
+    return any(follows(goal, o.given) for goal in ([o.goal] if o.goal else [r for g in o.given for r in g.complement()]))
 
 
 class Script:
@@ -55,8 +92,7 @@ class Script:
         for a, b in o.lemmas:
             self.add(f"(=> (and {self.at_least_0(a)} {self.at_least_0(b)}) {self.at_least_0(a * b)})")
         self.define()
-        self.text = "\n".join(["(push 1)"] + [f"(declare-const {n} Int)" for n in self.names.values()] + self.body +
-                              ["(check-sat)", "(pop 1)", ""])
+        self.text = "\n".join([f"(declare-const {n} Int)" for n in self.names.values()] + self.body)
 
     def add(self, formula: str):
         self.body.append(f"(assert {formula})")
@@ -107,10 +143,11 @@ ANSWERS: dict[str, str] = {}  # by script
 
 def unconfirmed(obligations: list[Obligation], milliseconds: int) -> list[tuple[int, str]]:
     """The numbers of the obligations that cvc5 does not confirm, each within a limit of time, and its answers."""
-    scripts = [Script(o).text for o in obligations]
-    new = [script for script in dict.fromkeys(scripts) if script not in ANSWERS]
-    command = ["cvc5", "--lang=smt2", "--incremental", f"--tlimit-per={milliseconds}", "-"]
-    text = "(set-logic QF_LIA)\n" + "".join(new)
-    answers = subprocess.run(command, input=text, capture_output=True, text=True, check=False).stdout.split() if new else []
-    ANSWERS.update(zip(new, answers + ["nothing"] * len(new)))
+    scripts = [o.script or Script(o).text for o in obligations]
+    for logic, is_real in (("QF_LIA", False), ("ALL", True)):
+        new = [s for s, o in dict(zip(scripts, obligations)).items() if s not in ANSWERS and bool(o.script) == is_real]
+        command = ["cvc5", "--lang=smt2", "--incremental", f"--tlimit-per={milliseconds}", "-"]
+        text = f"(set-logic {logic})\n" + "".join(f"(push 1)\n{script}\n(check-sat)\n(pop 1)\n" for script in new)
+        answers = subprocess.run(command, input=text, capture_output=True, text=True, check=False).stdout.split() if new else []
+        ANSWERS.update(zip(new, answers + ["nothing"] * len(new)))
     return [(i, ANSWERS[script]) for i, script in enumerate(scripts) if ANSWERS[script] != "unsat"]

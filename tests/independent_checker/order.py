@@ -1,294 +1,191 @@
-"""The step `order`: a case analysis on the values that max, min, abs and comparisons compare.
+"""The step `order`: in each case of the signs that functions ask for, a sum is one polynomial in unknown real numbers.
 
-Functions made of these, arithmetic, floor and quotients are evaluated by their formulas; all other factors may have any value
-of their sign. A form is a polynomial in these values: coefficients by sorted tuples of numbers. max, min and abs have two
-cases, comparisons and divisors three, one of them where a form is 0. floor(t) and 1/t are values of their own:
-floor(t) <= t < floor(t) + 1, and 1/t * t = 1 for positive t."""
+The unknowns are atoms: whole ones, which are those of integers and floor(t), and real ones. A script for each case says that
+it does not exist, if the certificate claims so, or that the sum is 0 there."""
 
-from math import prod
+from copy import copy
+from fractions import Fraction
 
-from functions import ALL_SIGNS, RECIPROCAL, add_signs, multiply_signs, operations, sign
-from normal_form import Factor, ONE, Product, canonical_product
-from polynomials import ATOMS, CheckError, Poly, variable
+from functions import Rounded, sign
+from normal_form import ONE, Factor, Product, canonical
+from polynomials import ATOMS, Arithmetic, Poly, atom, in_order, quotient_of, require_that, variable
+from signs import SignAnalysis
 
-MAX_CASES, MAX_INEQUALITIES = 800, 200
+MAX_EXPONENT = 8
 
 
 class Undecided(Exception):
-    """The sign of a form decides the value."""
+    """The sign of a polynomial decides the value."""
 
 
-def add(a: dict, b: dict, scale=1) -> dict:
-    result = dict(a)
-    for m, c in b.items():
-        result[m] = result.get(m, 0) + scale * c
-    return {m: c for m, c in result.items() if c}
+class NotEvaluated(Exception):
+    """The formula has an operation that is not evaluated."""
 
 
-def multiply(a: dict, b: dict) -> dict:
-    result = {}
-    for m, c in a.items():
-        for n, d in b.items():
-            result = add(result, {tuple(sorted(m + n)): c * d})
-    return result
+class CaseScripts:
+    """`signs`: of polynomials in this case, with the leading coefficient 1. `names`: of the unknowns, in scripts."""
 
+    def __init__(self, functions: dict, given: tuple, letters: str):
+        self.functions, self.given, self.letters = functions, given, letters
+        self.signs, self.names, self.facts, self.scripts = {}, {}, [], []
 
-def lone_factors(form: dict) -> list:
-    """Products of one factor that no other product of the form has."""
-    return [m for m in form if len(m) == 1 and sum(m[0] in other for other in form) == 1]
+    def claim(self, conditions: list):
+        """Adds the script that the conditions are contradictory."""
+        known = [f"({'=' if guard.equality else '>='} {self.text(guard.poly)} 0.0)" for guard in self.given
+                 if self.names.keys() >= set().union(*guard.poly.terms)]
+        lines = [f"(declare-const {name} {'Real' if ATOMS[a].kind == 'real' else 'Int'})" for a, name in self.names.items()]
+        self.scripts.append("\n".join(lines + [f"(assert {fact})" for fact in known + self.facts + conditions]))
 
-
-class CaseAnalysis:
-    """Inequalities are forms, and whether these are above 0 or at least 0. `quotients` are those of this case: the value 1/t
-    and the form 1/t * t - 1, by one of its products. `integers` are values that are whole numbers."""
-
-    def __init__(self, functions: dict, names: set, given: tuple):
-        self.functions, self.given, self.numbers, self.cases = functions, given, {}, 0
-        used = [functions[name] for name in names]
-        self.has_quotients = any(f.is_by_cases and not f.is_piecewise and operations(f.formula) & {"/", "floor"} for f in used)
-        self.positive, self.always = [], []  # inequalities in this case, in all cases
-        self.zero, self.quotients = {}, {}  # forms that are 0 in this case, by a product that no later one has
-        self.integers, self.reciprocals, self.atoms = set(), set(), {}
-
-    def vanishes(self, terms) -> bool:
-        self.cases += 1
-        if self.cases > MAX_CASES:
-            raise CheckError("too many cases")
-        outer = list(self.positive), dict(self.quotients)
+    def divide(self, terms: tuple, conditions: list):
+        """Claims that the sum is 0 in this case, or in all those into which the certificate divides it."""
         try:
-            return self.vanishes_in_case(terms)
-        finally:
-            self.positive, self.quotients = outer
-
-    def vanishes_in_case(self, terms) -> bool:
-        try:
-            rest = self.reduce(self.sum(terms))
-            return all(self.contradicts((add({}, rest, s), True)) for s in (1, -1)) if rest else True
+            value = self.sum(terms)
+            if value != 0:
+                self.claim(conditions + [f"(not (= 0.0 {self.text(value)}))"])
+            return
         except Undecided as undecided:
-            form, zero_matters = undecided.args
-        for s in (1, -1):
-            self.positive.append((add({}, form, s), zero_matters or s < 0))
-            shown = self.is_contradictory() or self.vanishes(terms)
-            self.positive.pop()
-            if not shown:
-                return False
-        if not zero_matters:
-            return True
-        chosen = min(lone_factors(form) or [m for m in form if m], key=lambda m: (m[0] not in self.reciprocals, m))
-        self.zero[chosen] = form
-        shown = self.is_contradictory() or self.vanishes(terms)
-        del self.zero[chosen]
-        return shown
+            poly, = undecided.args
+        letter, self.letters = self.letters[:1], self.letters[1:]
+        require_that(letter in ("s", "x"), "expected a case")
+        if letter == "x":
+            self.claim(conditions)
+            return
+        outside = self.names, self.facts
+        for s, relation in ((1, ">"), (-1, "<"), (0, "=")):
+            (self.names, self.facts), self.signs[poly] = map(copy, outside), s
+            self.divide(terms, conditions + [f"({relation} {self.text(poly)} 0.0)"])
+        del self.signs[poly]
 
-    def reduce(self, form: dict) -> dict:
-        """The form less multiples of those that are 0 in this case. Each list may bring back products of the other."""
-        for _ in range(3 if self.quotients else 1):
-            for m, zero in self.zero.items():
-                while m in form:
-                    form = add(form, zero, -form[m] / zero[m])
-                while m in lone_factors(zero) and any(m[0] in n for n in form):
-                    form = self.without(form, m, zero)
-            for m, (_, zero) in self.quotients.items():
-                while any(all(n.count(v) >= m.count(v) for v in m) for n in form):
-                    form = self.without(form, m, zero)
-        return form
+    # Values
 
-    @staticmethod
-    def without(form: dict, m: tuple, zero: dict) -> dict:
-        """The form without one product that contains product m of a form that is 0."""
-        found = next(n for n in form if all(n.count(v) >= m.count(v) for v in m))
-        others = list(found)
-        for v in m:
-            others.remove(v)
-        return add(form, multiply(zero, {tuple(others): ONE}), -form[found] / zero[m])
-
-    def sum(self, terms) -> dict:
-        total = {}
+    def sum(self, terms: tuple) -> Poly:
+        total = Poly({})
         for p in terms:
-            value = {(): ONE}
-            for factor in [p._replace(coefficient=ONE)] if p.guards or p.bound else p.factors:
-                value = multiply(value, self.value(factor))
-            total = add(total, value, p.coefficient)
+            value = Poly.of(p.coefficient)
+            if p.guards or p.bound:
+                value = value * self.unknown(p._replace(coefficient=ONE))
+            else:
+                for factor in p.factors:
+                    value = value * self.factor(factor)
+            total = total + value
         return total
 
-    def value(self, x) -> dict:
-        function = self.functions[x.symbol] if isinstance(x, Factor) and x.kind == "apply" else None
-        if function and (function.is_by_cases or (self.has_quotients and function.formula == RECIPROCAL)):
-            arguments = [self.sum(argument) for argument in x.arguments]
-            try:
-                return self.formula(function.formula, arguments)
-            except ZeroDivisionError:  # the function is undefined
-                return {}
-            except NotImplementedError:  # another power
-                pass
-        if self.has_quotients and isinstance(x, Factor) and x.kind == "integer":
-            return self.integer(x.index[0])
-        key = canonical_product(x if isinstance(x, Product) else Product(factors=(x,)))
-        is_new = key not in self.numbers
-        form = self.named(key)
-        if is_new:
-            signs = self.signs(x) if isinstance(x, Factor) else ALL_SIGNS
-            if not {-1, 1} <= signs and signs != {0}:
-                self.always.append((add({}, form, max(signs) or min(signs)), 0 not in signs))
-        return form
-
-    def named(self, key) -> dict:
-        return {(self.numbers.setdefault(key, len(self.numbers)),): ONE}
-
-    def integer(self, poly: Poly) -> dict:
-        """The polynomial in its atoms, which are whole numbers; sizes are at least 1."""
-        total = {}
-        for m, c in poly.terms.items():
-            product = {(): ONE * c}
-            for a in m:
-                if a not in self.atoms:
-                    self.atoms[a] = self.named(canonical_product(Product(factors=(Factor("integer", index=(variable(a),)),))))
-                    self.integers.update(*self.atoms[a])
-                    if ATOMS[a].kind == "size":
-                        self.always.append((add(self.atoms[a], {(): ONE}, -1), False))
-                product = multiply(product, self.atoms[a])
-            total = add(total, product)
-        return total
-
-    def floor(self, form: dict) -> dict:
-        whole = {m: ONE * (c.numerator // c.denominator) for m, c in self.reduce(form).items() if self.integers.issuperset(m)}
-        whole = {m: c for m, c in whole.items() if c}
-        rest = add(self.reduce(form), whole, -1)
-        if rest.keys() <= {()} or (self.contradicts((add({}, rest, -1), True)) and
-                                   self.contradicts((add(rest, {(): ONE}, -1), False))):
-            return whole
-        value = self.named(("floor", frozenset(rest.items())))
-        self.integers.update(*value)
-        bounds = [(add(rest, value, -1), False), (add(add(value, {(): ONE}), rest, -1), True)]
-        self.positive += [bound for bound in bounds if bound not in self.positive]
-        return add(whole, value)
-
-    def contradicts(self, inequality) -> bool:
-        self.positive.append(inequality)
-        result = self.is_contradictory()
-        self.positive.pop()
-        return result
-
-    def reciprocal(self, form: dict) -> dict:
-        """1/t for a form t that is not 0."""
-        s = self.sign(form)
-        if not s:
-            raise ZeroDivisionError
-        form = add({}, self.reduce(form), s)
-        if list(form) == [()]:
-            return {(): s / form[()]}
-        value = self.named(("1/", frozenset(form.items())))
-        self.reciprocals.update(*value)
-        equation = add(multiply(value, form), {(): ONE}, -1)
-        leading = max((m for m in equation if m), key=lambda m: (len(m), m))
-        if leading not in self.quotients:
-            self.positive.append((value, True))
-            self.quotients[leading] = value, equation
-        return add({}, value, s)
-
-    def signs(self, factor: Factor) -> frozenset:
-        """The signs that a value can have; undefined ones are 0."""
+    def factor(self, factor: Factor) -> Poly:
+        if factor.kind == "integer":
+            for m, _ in factor.index[0].ordered():
+                for a in in_order(m):
+                    self.name(a, lambda name, a=a: f"(>= {name} 1.0)" if ATOMS[a].kind == "size" else "true")
+            return factor.index[0]
         if factor.kind != "apply":
-            return frozenset((1,)) if factor.kind == "inverse" else ALL_SIGNS
-        arguments = []
-        for argument in factor.arguments:
-            total = frozenset((0,))
-            for p in argument:
-                own = frozenset((sign(p.coefficient),))
-                for inner in p.factors:
-                    own = multiply_signs(own, self.signs(inner))
-                total = add_signs(total, own | {0} if p.guards or p.bound else own)
-            arguments.append(total)
-        signs, defined = self.functions[factor.symbol].signs(arguments)
-        return signs if defined else signs | {0}
+            return self.unknown(Product(factors=(factor,)))
+        arguments = [self.sum(argument) for argument in factor.arguments]
+        try:
+            return self.formula(self.functions[factor.symbol].formula, arguments)
+        except ZeroDivisionError:  # the function is undefined
+            return Poly({})
+        except NotEvaluated:
+            return self.unknown(Product(factors=(factor,)))
 
-    def formula(self, f: tuple, arguments: list) -> dict:
+    def formula(self, f: tuple, arguments: list) -> Poly:
         if f[0] in ("argument", "number"):
-            return arguments[f[1]] if f[0] == "argument" else add({}, {(): f[1]})
+            if isinstance(f[1], Rounded):
+                raise NotEvaluated
+            return arguments[f[1]] if f[0] == "argument" else Poly.of(f[1])
         parts = [self.formula(part, arguments) for part in f[1:]]
         a, b = parts[0], parts[-1]
-        if f[0] in ("+", "-"):
-            return add(a, b, 1 if f[0] == "+" else -1)
-        if f[0] in ("*", "/"):
-            return multiply(a, b if f[0] == "*" else self.reciprocal(b))
-        if f[0] == "floor":
-            return self.floor(b)
-        if f[0] == "power":
-            return self.power(a, self.reduce(b))
-        if f[0] == "abs":
-            return b if self.sign(b, False) > 0 else add({}, b, -1)
-        if f[0] == "gate":
-            return b if self.sign(a) else {}
-        s = self.sign(add(a, b, -1), f[0] not in ("max", "min"))
-        if f[0] in ("less", "equal"):
-            return {(): ONE} if s == (-1 if f[0] == "less" else 0) else {}
-        return a if (s > 0) == (f[0] == "max") else b
+        if f[0] in ("max", "min", "less", "equal"):
+            s = self.sign(a - b)
+            wanted = {"max": (1, 0), "min": (-1, 0), "less": (-1,), "equal": (0,)}[f[0]]
+            values = (a, b) if f[0] in ("max", "min") else (Poly.of(1), Poly({}))
+            return values[s not in wanted]
+        operations = {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: self.quotient(a, b),
+                      "floor": lambda: self.floor(b), "power": lambda: self.power(a, b.constant), "abs": lambda: b * self.sign(b),
+                      "gate": lambda: b if self.sign(a) else Poly({})}
+        if f[0] not in operations:
+            raise NotEvaluated
+        return operations[f[0]]()
 
     @staticmethod
-    def power(base: dict, exponent: dict) -> dict:
-        number = exponent.get((), 0)
-        if exponent.keys() - {()} or number != int(number) or not 0 <= number <= 8:
-            raise NotImplementedError
-        result = {(): ONE}
-        for _ in range(int(number)):
-            result = multiply(result, base)
+    def power(base: Poly, exponent) -> Poly:
+        if exponent not in range(MAX_EXPONENT + 1):
+            raise NotEvaluated
+        result = Poly.of(1)
+        for _ in range(int(exponent)):
+            result = result * base
         return result
 
-    def sign(self, form: dict, zero_matters=True) -> int:
-        """The sign in this case; 0 may count as either sign if it does not matter."""
-        form = self.reduce(form)
-        if not form or list(form) == [()]:
-            return sign(form.get((), 0))
-        for known in [self.reduce(known) for known, strict in self.positive + self.always if strict or not zero_matters]:
-            m = next(iter(form))
-            if m in known and not add(form, known, -form[m] / known[m]):
-                return sign(form[m] / known[m])
-        raise Undecided(form, zero_matters)
+    def sign(self, poly: Poly) -> int:
+        """The sign in this case of a polynomial, or of a multiple of it."""
+        if poly.constant is not None:
+            return sign(poly.constant)
+        leading, monic = self.by_leading(poly)
+        if monic not in self.signs:
+            raise Undecided(monic)
+        return self.signs[monic] * sign(leading)
 
-    def is_contradictory(self) -> bool:
-        """Whether no values make all forms positive: Fourier-Motzkin elimination, with products as variables. The signs of
-        products of values of known signs are known, and of squares."""
-        forms = [(self.reduce(form), strict) for form, strict in self.positive + self.always + self.given_forms()]
-        linear = [(form, strict) for form, strict in forms if any(form) and all(len(m) < 2 for m in form)]
-        single = [(*form.items(), strict) for form, strict in forms if len(form) == 1]
-        signs = {m[0]: (sign(c), strict) for wanted in (False, True) for (m, c), strict in single
-                 if len(m) == 1 and strict == wanted}
-        for m in {m for form, _ in forms for m in form if len(m) > 1}:
-            of = [(v, m.count(v) % 2) + signs.get(v, (0, False)) for v in set(m)]
-            if all(s or not odd for _, odd, s, _ in of):
-                product = prod(s for _, odd, s, _ in of if odd)
-                forms = forms + [({m: ONE * product}, all(strict for *_, strict in of))]
-        for value, _ in self.quotients.values():
-            forms = forms + [(self.reduce(multiply(form, value)), strict) for form, strict in linear]
-        while len(forms) <= MAX_INEQUALITIES:
-            if any(not any(f) and (f.get((), 0) < 0 or (strict and f.get((), 0) == 0)) for f, strict in forms):
-                return True
-            chosen = next((m for form, _ in forms for m in form if m), None)
-            if chosen is None:
-                return False
-            above = [(add({}, f, 1 / f[chosen]), strict) for f, strict in forms if f.get(chosen, 0) > 0]
-            below = [(add({}, f, -1 / f[chosen]), strict) for f, strict in forms if f.get(chosen, 0) < 0]
-            forms = [(f, strict) for f, strict in forms if chosen not in f] + \
-                [(add(a, b), strict or other) for a, strict in above for b, other in below]
-        return False
+    def by_leading(self, poly: Poly) -> tuple:
+        """The leading coefficient, and the polynomial divided by it."""
+        leading = poly.terms[max(poly.terms, key=self.named)]
+        return leading, poly * Fraction(1, leading)
 
-    def given_forms(self) -> list:
-        """The guards on integers of the sum."""
-        forms = []
-        for guard in self.given:
-            if all(a in self.atoms for m in guard.poly.terms for a in m):
-                form = self.integer(guard.poly)
-                forms += [(form, False)] + ([(add({}, form, -1), False)] if guard.equality else [])
-        return forms
+    def quotient(self, a: Poly, p: Poly) -> Poly:
+        """q + r·1/p for a = q·p + r, where no product of r is a multiple of the last one of p; undefined where p is 0."""
+        if not self.sign(p):
+            raise ZeroDivisionError
+        if p.constant is not None:
+            return a * Fraction(1, p.constant)
+        last, whole = max(p.terms, key=lambda m: (len(m), self.named(m))), Poly({})
+        while multiples := [m for m in a.terms if quotient_of(m, last) is not None]:
+            part = Poly({quotient_of(multiples[0], last): Fraction(a.terms[multiples[0]], p.terms[last])})
+            whole, a = whole + part, a - part * p
+        leading, monic = self.by_leading(p)
+        reciprocal = self.name(atom("real", ("1/", monic)), lambda name: f"(=> (not (= 0.0 {self.text(monic)})) "
+                                                                        f"(= 1.0 (* {name} {self.text(monic)})))")
+        return whole + a * reciprocal * Fraction(1, leading)
+
+    def floor(self, poly: Poly) -> Poly:
+        """floor(m + t) = m + floor(t) for a whole m, and floor(t) ≤ t < floor(t) + 1."""
+        whole = Poly({m: c.__floor__() for m, c in poly.terms.items() if all(ATOMS[a].kind != "real" for a in m)})
+        rest = poly - whole
+        if rest.constant is not None:
+            return whole
+        return whole + self.name(atom("whole", rest), lambda name: f"(and (<= {name} {self.text(rest)}) "
+                                                                   f"(< {self.text(rest)} (+ 1.0 {name})))")
+
+    # Unknowns
+
+    def unknown(self, p: Product) -> Poly:
+        """An unknown for a product that is not evaluated, the same one for equal products. One factor alone has its signs."""
+        def fact(name):
+            is_factor = not p.guards and not p.bound
+            signs = SignAnalysis(self.functions, Arithmetic()).of_factor(p.factors[0], ()) if is_factor else (-1, 0, 1)
+            return f"(or false {' '.join('({} {} 0.0)'.format('<=>'[s + 1], name) for s in sorted(signs))})"
+        return self.name(atom("real", canonical(p)), fact)
+
+    def name(self, a: int, fact) -> Poly:
+        """The unknown. When it first occurs, it gets a name, and a fact about it is added."""
+        if a not in self.names:
+            self.names[a] = f"v{len(self.names)}"
+            self.facts.append(fact(self.value(a)))
+        return variable(a)
+
+    def named(self, m: tuple) -> list:
+        """The order of monomials in certificates."""
+        return sorted(self.names[a] for a in m)
+
+    def value(self, a: int) -> str:
+        return self.names[a] if ATOMS[a].kind == "real" else f"(to_real {self.names[a]})"
+
+    def text(self, poly: Poly) -> str:
+        def number(c):
+            return f"(/ {c.numerator}.0 {c.denominator}.0)" if c >= 0 else f"(- (/ {-c.numerator}.0 {c.denominator}.0))"
+        parts = [f"(* 1.0 {number(c)} {' '.join(map(self.value, m))})" for m, c in poly.terms.items()]
+        return f"(+ 0.0 0.0 {' '.join(parts)})"
 
 
-def names_of_functions(terms) -> set:
-    names = set()
-    for x in (x for p in terms for x in p.factors):
-        names |= {x.symbol} if x.kind == "apply" else set()
-        names = names.union(*map(names_of_functions, x.arguments))
-    return names
-
-
-def cancels_in_every_order(terms, functions: dict, given: tuple) -> bool:
-    return CaseAnalysis(functions, names_of_functions(terms), given).vanishes(terms)
+def case_scripts(terms: tuple, functions: dict, given: tuple, letters: str) -> list:
+    """The scripts that the sum, of products without guards and bound indices, is 0 in every case."""
+    made = CaseScripts(functions, given, letters)
+    made.divide(terms, [])
+    require_that(not made.letters, "there are more cases than the sum has")
+    return made.scripts

@@ -3,17 +3,24 @@
 An atom is a number in `ATOMS`; equal atoms have equal numbers. A monomial is a sorted tuple of atoms."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import and_
 
 
 class CheckError(Exception):
     """The rule, or its certificate, is not accepted."""
 
 
+def require_that(condition, message: str):
+    if not condition:
+        raise CheckError(message)
+
+
 @dataclass(frozen=True)
 class Atom:
-    """kind: size, output, bound (name: its name or number); div, min, max (of left and right)."""
+    """kind: size, output, bound (name: its name or number); div, min, max (of left and right); whole and real unknowns of `order`."""
     kind: str
     name: object = None
     left: "Poly" = None
@@ -37,7 +44,7 @@ def bound_index(number: int) -> int:
 
 
 class Poly:
-    """A polynomial with integer coefficients; immutable."""
+    """A polynomial with integer coefficients, or rational ones in the step `order`; immutable."""
     __slots__ = ("terms", "hash")
 
     def __init__(self, terms: dict[tuple, int]):
@@ -66,10 +73,7 @@ class Poly:
         return Poly({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other):
-        result = dict(self.terms)
-        for m, c in Poly.of(other).terms.items():
-            result[m] = result.get(m, 0) - c
-        return Poly(result)
+        return self + -Poly.of(other)
 
     def __mul__(self, other):
         result = {}
@@ -96,13 +100,19 @@ class Poly:
         (m, c), = self.terms.items()
         return m[0] if len(m) == 1 and c == 1 else None
 
+    def linear_in(self, a: int) -> tuple["Poly", "Poly"]:
+        """p and r with self = p·a + r, where r contains all of self that is not linear in the atom."""
+        slope = {quotient_of(m, (a,)): c for m, c in self.terms.items() if m.count(a) == 1}
+        return Poly(slope), Poly({m: c for m, c in self.terms.items() if m.count(a) != 1})
+
     def content(self):
         """The gcd of the coefficients, and the greatest monomial that divides all terms."""
-        common, number = None, 0
-        for m, c in self.terms.items():
-            number = math.gcd(number, c)
-            common = list(m) if common is None else [a for a in common_part(common, m)]
-        return number, tuple(common or ())
+        common = reduce(and_, map(Counter, self.terms)) if self.terms else Counter()
+        return math.gcd(*self.terms.values()), tuple(common.elements())
+
+    def ordered(self) -> list:
+        """The monomials with their coefficients, by degree; sizes by name, before all others."""
+        return sorted(self.terms.items(), key=lambda term: rank(term[0]))
 
     def divided_by(self, number: int, monomial: tuple) -> "Poly":
         return Poly({quotient_of(m, monomial): c // number for m, c in self.terms.items()})
@@ -117,22 +127,9 @@ def text_of(a: int) -> str:
     return f"{sign[it.kind]}{it.name}" if it.kind in sign else f"{it.kind}({it.left}, {it.right})"
 
 
-def common_part(a, b):
-    rest = list(b)
-    for x in a:
-        if x in rest:
-            rest.remove(x)
-            yield x
-
-
 def quotient_of(m: tuple, by: tuple):
     """m / by for monomials; None if it is none."""
-    rest = list(m)
-    for a in by:
-        if a not in rest:
-            return None
-        rest.remove(a)
-    return tuple(rest)
+    return tuple((Counter(m) - Counter(by)).elements()) if Counter(by) <= Counter(m) else None
 
 
 def variable(a: int) -> Poly:
@@ -163,26 +160,29 @@ def atoms_in(poly: Poly) -> frozenset:
     return frozenset(found)
 
 
+def order_of(a: int) -> tuple:
+    """Sizes by name, before all other atoms."""
+    return ATOMS[a].kind != "size", ATOMS[a].name if ATOMS[a].kind == "size" else a
+
+
+@cache
+def in_order(m: tuple) -> tuple:
+    return tuple(sorted(m, key=order_of))
+
+
 @cache
 def rank(m: tuple) -> tuple:
-    """The order of monomials: by degree; sizes by name, before all others."""
-    return len(m), sorted((ATOMS[a].kind != "size", ATOMS[a].name if ATOMS[a].kind == "size" else a) for a in m)
+    """The order of monomials: by degree, then by their atoms."""
+    return len(m), [order_of(a) for a in in_order(m)]
 
 
 @cache
 def is_nonnegative(poly: Poly) -> bool:
     """A sufficient test for all sizes of at least 1: with 1 + s for each size s, no coefficient is negative."""
-    shifted = Poly({})
-    if sum(poly.terms.values()) < 0:  # where all sizes are 1
+    atoms = {a for m in poly.terms for a in m}
+    if sum(poly.terms.values()) < 0 or any(ATOMS[a].kind != "size" for a in atoms):  # the sum is the value where all are 1
         return False
-    for m, c in poly.terms.items():
-        if any(ATOMS[a].kind != "size" for a in m):
-            return False
-        product = Poly.of(c)
-        for a in m:
-            product = product * (variable(a) + 1)
-        shifted = shifted + product
-    return all(c >= 0 for c in shifted.terms.values())
+    return all(c >= 0 for c in Arithmetic().substitute(poly, {a: variable(a) + 1 for a in atoms}).terms.values())
 
 
 class Arithmetic:
@@ -206,14 +206,13 @@ class Arithmetic:
 
     def quotient(self, n: Poly, d: Poly) -> Poly:
         """floor(n / d). With n = d·e + r it is e + floor(r / d). For 0 ≤ r < d that is e, for −d ≤ r < 0 e − 1."""
-        if d == 0:
-            raise CheckError("floor division by zero")
+        require_that(d != 0, "floor division by zero")
         self.divisors.add(d)
         if d == 1 or n == 0:
             return n
         (cn, mn), (cd, md) = n.content(), d.content()
         number = math.gcd(cn, cd)
-        monomial = tuple(sorted(a for a in common_part(md, mn) if ATOMS[a].kind == "size"))
+        monomial = tuple(a for a in (Counter(mn) & Counter(md)).elements() if ATOMS[a].kind == "size")
         if number > 1 or monomial:
             return self.quotient(n.divided_by(number, monomial), d.divided_by(number, monomial))
         e, r = self.long_division(n, d)
@@ -224,30 +223,10 @@ class Arithmetic:
         if e != 0:
             return e + self.quotient(r, d)
         inner = ATOMS[r.single_atom] if r.single_atom is not None else None
-        if inner and inner.kind == "div":  # floor(floor(x / a) / d) = floor(x / (a · d))
+        # floor(floor(x / a) / d) = floor(x / (a · d)) for d ≥ 1, whatever the sign of a is.
+        if inner and inner.kind == "div" and is_nonnegative(d - 1):
             return self.quotient(inner.left, inner.right * d)
         return variable(atom("div", None, r, d))
-
-    def in_steps(self, poly: Poly) -> Poly:
-        """The polynomial with each floor((g·m + r) / (g·d)), for a product g of sizes, as floor((m + floor(r / g)) / d)."""
-        total = Poly({})
-        for m, c in poly.terms.items():
-            product = Poly.of(c)
-            for a in m:
-                product = product * (self.quotient_in_steps(a) if ATOMS[a].kind == "div" else variable(a))
-            total = total + product
-        return total
-
-    def quotient_in_steps(self, a: int) -> Poly:
-        n, d = self.in_steps(ATOMS[a].left), ATOMS[a].right
-        sizes = tuple(b for b in d.content()[1] if ATOMS[b].kind == "size")
-        parts = {tuple(common_part(sizes, m)) for m in n.terms} - {()}
-        if not parts:
-            return self.quotient(n, d)
-        g = max(parts, key=len)
-        rest = Poly({m: c for m, c in n.terms.items() if quotient_of(m, g) is None})
-        step = self.quotient((n - rest).divided_by(1, g) + self.quotient(rest, Poly({g: 1})), d.divided_by(1, g))
-        return self.in_steps(step)
 
     @staticmethod
     def long_division(n: Poly, d: Poly):

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from definitions import RELATIONS, Library
+from definitions import Library
 from lowering import Symbolic, complete_parameters
-from polynomials import ATOMS, Arithmetic, CheckError, is_nonnegative
+from polynomials import ATOMS, Arithmetic, is_nonnegative, require_that
 from tokens import Tokens, parse_poly
 
 
@@ -51,6 +51,21 @@ def nodes_of(terms) -> list[Node]:
     return list(found)
 
 
+def changed(rule: Rule, poly, node=None, variables=None, shapes=None, packs=None) -> Rule:
+    """The rule with its sizes changed by `poly`, and its nodes, whose arguments are changed before, by `node`; with other variables."""
+    node = node or (lambda old, arguments: old._replace(arguments=arguments, sizes=tuple(map(poly, old.sizes))))
+    variables, nodes = variables or {v: v for v in rule.variables}, {}
+
+    def term(t):
+        return variables[t] if isinstance(t, Variable) else Output(nodes[t.node], t.number)
+    for old in nodes_of(rule.source + rule.target):
+        nodes[old] = node(old, tuple(map(term, old.arguments)))
+    conditions = [(poly(a), relation, poly(b)) for a, relation, b in rule.conditions]
+    return Rule(list(variables.values()), shapes or [tuple(map(poly, shape)) for shape in rule.shapes], list(map(term, rule.source)),
+                list(map(term, rule.target)), [c for c in conditions if c[1] != "=" or c[0] != c[2]],
+                rule.packs if packs is None else packs)
+
+
 def rank_of(term, ranks) -> int:
     return term.rank if isinstance(term, Variable) else ranks(term)
 
@@ -77,10 +92,9 @@ class RuleReader(Tokens):
             self.expect("=>")
         rule.target = self.chain(",", self.term)
         if self.accept("when"):
-            rule.conditions = self.chain(",", self.condition)
+            rule.conditions = self.chain(",", lambda: self.relation(self.poly))
         self.end()
-        if len(rule.source) != len(rule.target):
-            raise CheckError("the sides have different numbers of outputs")
+        require_that(len(rule.source) == len(rule.target), "the sides have different numbers of outputs")
         return rule
 
     def variable(self):
@@ -96,22 +110,13 @@ class RuleReader(Tokens):
             if not self.accept(","):
                 break
         self.expect("]")
-        if name in self.names:
-            raise CheckError(f"two variables are called {name}")
+        require_that(name not in self.names, f"two variables are called {name}")
         variable = self.names[name] = Variable(name, len(shape))
         self.rule.variables.append(variable)
         self.rule.shapes.append(tuple(shape))
         if self.accept("of"):
             self.expect("positive")
             self.names[name] = Output(Node(self.library.positive_operator, (), (variable,), ()), 0)
-
-    def condition(self):
-        left = self.poly()
-        relation = self.next()
-        if relation not in RELATIONS:
-            self.fail("a relation")
-        right = self.poly()
-        return (right, {">": "<", ">=": "<="}[relation], left) if relation[0] == ">" else (left, relation, right)
 
     def term(self):
         value = self.application()
@@ -131,18 +136,10 @@ class RuleReader(Tokens):
     def application(self):
         name = self.name()
         if not self.accept("("):
-            if name not in self.names:
-                raise CheckError(f"{name} is not a variable of the rule")
+            require_that(name in self.names, f"{name} is not a variable of the rule")
             return self.names[name]
-        op, arguments, given = self.library.operator(name), [], {}
-        while self.peek() not in (")", ";"):
-            arguments.append(self.term())
-            if not self.accept(","):
-                break
-        if self.accept(";"):
-            given = dict(self.chain(",", self.parameter))
-        self.expect(")")
-        return make_node(op, arguments, given, self.ranks)
+        arguments, given = self.argument_list(self.term, self.parameter)
+        return make_node(self.library.operator(name), arguments, dict(given), self.ranks)
 
     def parameter(self):
         name = self.name()
@@ -157,16 +154,14 @@ def make_node(op, arguments, given: dict, ranks) -> Node:
     parameters, sizes, symbolic = {}, [], []
     for name, (kind, _, _) in op.parameters.items():
         if name not in given:
-            if kind in ("size", "sizes"):
-                raise CheckError(f"{op.name} needs its size {name}")
+            require_that(kind not in ("size", "sizes"), f"{op.name} needs its size {name}")
             continue
         value = given.pop(name)
         values = value if isinstance(value, list) else [value]
         if kind in ("size", "sizes"):
             sizes += values
         elif kind == "enum":
-            if isinstance(value, list) or value.single_atom is None:
-                raise CheckError(f"{op.name}: {name} is a word")
+            require_that(not isinstance(value, list) and value.single_atom is not None, f"{op.name}: {name} is a word")
             parameters[name] = ATOMS[value.single_atom].name
         elif all(v.constant is not None for v in values):
             parameters[name] = tuple(v.constant for v in value) if isinstance(value, list) else value.constant
@@ -174,8 +169,7 @@ def make_node(op, arguments, given: dict, ranks) -> Node:
             least = 1 if all(is_nonnegative(v - 1) for v in values) else 0
             parameters[name] = Symbolic(least)
             symbolic += [v + 1 - least for v in values]
-    if given:
-        raise CheckError(f"{op.name} has no parameter {', '.join(given)}")
+    require_that(not given, f"{op.name} has no parameter {', '.join(given)}")
     complete = complete_parameters(op, parameters, [rank_of(a, ranks) for a in arguments])
     return Node(op.name, tuple(sorted(complete.items())), tuple(arguments), tuple(sizes + symbolic))
 

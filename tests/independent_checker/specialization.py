@@ -1,14 +1,14 @@
 """General rules at fixed ranks and parameters (docs/rank_polymorphism.md): the theorem on dimension packs, whose
 condition is compared on normal forms, and numbers in place of symbolic parameters."""
 
-from collections import Counter
 from itertools import count
 
-from lowering import Lowering, Symbolic, Tensor
-from normal_form import Factor, Product, canonical_product, index_range, map_guards, map_polys
-from polynomials import ATOMS, Arithmetic, CheckError, Poly, atom, atoms_in, output_index, variable
-from rules import Node, Output, Rule, Variable, nodes_of
-from statement import Statement, Terms, trivially_true
+from lowering import Lowering, Symbolic, Tensor, reciprocals
+from normal_form import Factor, Product, canonical, index_range, map_guards
+from obligations import follows
+from polynomials import ATOMS, Arithmetic, CheckError, Poly, atom, atoms_in, output_index, require_that, variable
+from rules import Node, Rule, Variable, changed
+from statement import Statement, Terms
 
 MAX_RANK = 5
 
@@ -18,60 +18,36 @@ def specialize(rule: Rule, name: str, library) -> Rule:
     numbers, packs = {}, rule.packs
     for part in name.split(","):
         size, _, value = part.partition("=")
-        if not value.isdigit():
-            raise CheckError(f"there is no specialization '{name}'")
+        require_that(value.isdigit(), f"there is no specialization '{name}'")
         if atom("size", size) in packs:
             rule = PackExpansion(rule, atom("size", size), int(value), library).run()
         else:
             numbers[atom("size", size)] = Poly.of(int(value))
-    rule = Rule(rule.variables, rule.shapes, rule.source, rule.target, rule.conditions, [])
-    return with_numbers(rule, numbers, library) if numbers else rule
-
-
-def rebuild(terms, nodes: dict, variables: dict) -> list:
-    return [variables[t] if isinstance(t, Variable) else Output(nodes[t.node], t.number) for t in terms]
+    return with_numbers(rule, numbers, library)
 
 
 def with_numbers(rule: Rule, numbers: dict, library) -> Rule:
-    arithmetic, nodes, seen = Arithmetic(), {}, set()
-    same = {v: v for v in rule.variables}
+    """Numbers in place of sizes that are symbolic parameters, which are the last sizes of a node."""
+    arithmetic, seen = Arithmetic(), set()
 
-    def changed(poly):
-        return arithmetic.substitute(poly, numbers)
-    for node in nodes_of(rule.source + rule.target):
-        parameters, sizes = dict(node.parameters), list(node.sizes)
-        terms = Terms(Lowering(library, arithmetic), {v: (Poly.of(1),) * v.rank for v in rule.variables})
-        lengths = symbolic_lengths(node, terms)
-        at = len(sizes) - sum(lengths.values())
-        for name, length in lengths.items():
-            seen.update(value.single_atom for value in sizes[at:at + length])
-            values = [changed(value).constant for value in sizes[at:at + length]]
-            at += length
-            if None in values:
-                continue
-            least = parameters[name].least
-            if min(values, default=1) < 1:
-                raise CheckError("a symbolic parameter is too small")
-            integers = tuple(value - 1 + least for value in values)
-            parameters[name] = integers if library.operator(node.operator).parameters[name][0] == "ints" else integers[0]
-            del sizes[at - length:at]
-            at -= length
-        nodes[node] = Node(node.operator, tuple(sorted(parameters.items())),
-                           tuple(rebuild(node.arguments, nodes, same)), tuple(map(changed, sizes)))
-    if not set(numbers) <= seen:
-        raise CheckError("only symbolic parameters are replaced by numbers")
-    shapes = [tuple(map(changed, shape)) for shape in rule.shapes]
-    conditions = [(changed(a), relation, changed(b)) for a, relation, b in rule.conditions]
-    conditions = [c for c in conditions if c[1] != "=" or c[0] != c[2]]
-    return Rule(rule.variables, shapes, rebuild(rule.source, nodes, same), rebuild(rule.target, nodes, same), conditions, [])
+    def poly(old):
+        return arithmetic.substitute(old, numbers)
 
-
-def symbolic_lengths(node: Node, terms: Terms) -> dict:
-    op = terms.lowering.library.operator(node.operator)
-    symbolic = [name for name in op.parameters if isinstance(dict(node.parameters).get(name), Symbolic)]
-    if not any(op.parameters[name][0] == "ints" for name in symbolic):
-        return dict.fromkeys(symbolic, 1)
-    raise CheckError("lists of symbolic parameters are not supported")
+    def node(old: Node, arguments: tuple) -> Node:
+        parameters, sizes, kinds = dict(old.parameters), list(old.sizes), library.operator(old.operator).parameters
+        symbolic = [name for name in kinds if isinstance(parameters.get(name), Symbolic)]
+        require_that(all(kinds[name][0] != "ints" for name in symbolic), "lists of symbolic parameters are not supported")
+        for k, name in list(enumerate(symbolic, len(sizes) - len(symbolic)))[::-1]:
+            seen.add(sizes[k].single_atom)
+            value = poly(sizes[k]).constant
+            if value is not None:
+                require_that(value >= 1, "a symbolic parameter is too small")
+                parameters[name] = value - 1 + parameters[name].least
+                del sizes[k]
+        return Node(old.operator, tuple(sorted(parameters.items())), arguments, tuple(map(poly, sizes)))
+    result = changed(rule, poly, node, packs=[])
+    require_that(set(numbers) <= seen, "only symbolic parameters are replaced by numbers")
+    return result
 
 
 class PackExpansion:
@@ -82,8 +58,7 @@ class PackExpansion:
         self.rule, self.pack, self.rank, self.library = rule, pack, rank, library
         self.arithmetic = Arithmetic()
         self.old = Statement(rule, library, self.arithmetic).terms
-        if rank > MAX_RANK:
-            raise CheckError("the rank is too high")
+        require_that(rank <= MAX_RANK, "the rank is too high")
         used = {a for node in self.old.outputs.values() for t in node for d in t.shape for a in atoms_in(d)}
         used |= {a for shape in rule.shapes for d in shape for a in atoms_in(d)}
         self.sizes = [] if rank != 1 else [variable(pack)]
@@ -107,25 +82,20 @@ class PackExpansion:
         return tuple(e for d in dims for e in (self.sizes if self.is_pack(d) else [self.merged(d)]))
 
     def run(self) -> Rule:
-        rule, nodes = self.rule, {}
-        shapes = [self.expand(shape) for shape in rule.shapes]
-        variables = {v: Variable(v.name, len(shape)) for v, shape in zip(rule.variables, shapes)}
-        for node in nodes_of(rule.source + rule.target):
-            arguments = tuple(rebuild(node.arguments, nodes, variables))
-            sizes = self.expand(node.sizes)
-            for scatters in (False, True):
-                try:
-                    new = Node(node.operator, tuple(sorted(self.parameters(node, scatters).items())), arguments, sizes)
-                    self.check_lifting(node, new)
-                    break
-                except CheckError:
-                    if scatters:
-                        raise
-            nodes[node] = new
-        return Rule(list(variables.values()), shapes, rebuild(rule.source, nodes, variables),
-                    rebuild(rule.target, nodes, variables),
-                    [(self.merged(a), relation, self.merged(b)) for a, relation, b in rule.conditions],
-                    [pack for pack in rule.packs if pack != self.pack])
+        shapes = [self.expand(shape) for shape in self.rule.shapes]
+        variables = {v: Variable(v.name, len(shape)) for v, shape in zip(self.rule.variables, shapes)}
+        packs = [pack for pack in self.rule.packs if pack != self.pack]
+        return changed(self.rule, self.merged, self.node, variables, shapes, packs)
+
+    def node(self, old: Node, arguments: tuple) -> Node:
+        for scatters in (False, True):
+            new = Node(old.operator, tuple(sorted(self.parameters(old, scatters).items())), arguments, self.expand(old.sizes))
+            try:
+                self.check_lifting(old, new)
+                return new
+            except CheckError:
+                if scatters:
+                    raise
 
     def counts(self, dims) -> list[int]:
         return [self.rank if self.is_pack(d) else 1 for d in dims]
@@ -168,13 +138,11 @@ class PackExpansion:
             tensors = lowering.apply(node.operator, dict(node.parameters), [terms.tensor(x) for x in arguments], node.sizes,
                                      terms.obligations)
             forms.append(([self.element(t) for t in tensors], [t.shape for t in tensors],
-                          {g for g in terms.obligations if not trivially_true(g)}, shapes))
+                          {g for g in terms.obligations if not follows(g, ())}, shapes))
         (elements, dims, obligations, shapes), (new_elements, new_dims, new_obligations, _) = forms
-        if [self.expand(shape) for shape in dims] != new_dims:
-            raise CheckError("an output has other dimensions than the pack's")
-        merged = {g for g in map_guards(tuple(obligations), self.merged) if not trivially_true(g)}
-        if merged != new_obligations:
-            raise CheckError("the operator has other conditions at another rank")
+        require_that([self.expand(shape) for shape in dims] == new_dims, "an output has other dimensions than the pack's")
+        merged = {g for g in map_guards(tuple(obligations), self.merged) if not follows(g, ())}
+        require_that(merged == new_obligations, "the operator has other conditions at another rank")
         for shape, a, b in zip(dims, elements, new_elements):
             indices, at = {}, 0
             for d, dim in enumerate(shape):
@@ -183,7 +151,7 @@ class PackExpansion:
                 at += width
             by_name = {x.name: s for x, s in shapes.items()}
             lifted = tuple(self.lift(p, indices, by_name) for p in a)
-            if list(map(self.normalized, lifted)) != list(map(self.normalized, b)):
+            if list(map(canonical, lifted)) != list(map(canonical, b)):
                 raise CheckError("an operator does more than pass the pack through")
 
     @staticmethod
@@ -205,7 +173,11 @@ class PackExpansion:
             guards += [g for i, s in zip(new, self.sizes) for g in index_range(variable(i), s)]
         guards = map_guards(tuple(guards), lambda poly: self.number(poly, indices))
         if isinstance(x, Product):
-            return Product(x.coefficient, guards, tuple(bound), tuple(self.lift(f, indices, shapes) for f in x.factors))
+            coefficient, factors = x.coefficient, ()
+            for f in (self.lift(f, indices, shapes) for f in x.factors):
+                number, parts = reciprocals(f.index[0]) if f.kind == "inverse" else (1, (f,))
+                coefficient, factors = coefficient / number, factors + parts
+            return Product(coefficient, guards, tuple(bound), factors)
         index = []
         for d, poly in enumerate(x.index):
             over_pack = x.kind == "read" and self.is_pack(shapes[x.symbol][d])
@@ -220,28 +192,3 @@ class PackExpansion:
             raise CheckError("an index over the pack is used as a number")
         return self.arithmetic.substitute(poly, {self.pack: self.product, **{a: to[0] for a, (to, is_pack) in indices.items()
                                                                              if not is_pack}})
-
-    def normalized(self, p: Product):
-        """Bound indices are numbered in order, and products of sizes in reciprocals are separated."""
-        numbers = count(2 * 10 ** 6)
-
-        def number(x):
-            images = {b: variable(atom("bound", next(numbers))) for b in x.bound}
-            x = map_polys(x, lambda poly: self.arithmetic.substitute(poly, images))
-            x = x._replace(bound=tuple(images[b].single_atom for b in x.bound))
-            if isinstance(x, Product):
-                return x._replace(factors=tuple(number(f) for f in x.factors))
-            return x._replace(arguments=tuple(tuple(number(q) for q in a) for a in x.arguments))
-
-        def separate(x):
-            if isinstance(x, Factor):
-                return x._replace(arguments=tuple(tuple(separate(q) for q in a) for a in x.arguments))
-            factors = []
-            for f in x.factors:
-                parts = [variable(a) for a in f.index[0].content()[1]] if f.kind == "inverse" else []
-                rest = f.index[0].divided_by(1, f.index[0].content()[1]) if f.kind == "inverse" else None
-                parts += [rest] if rest is not None and rest != 1 else []
-                factors += [f._replace(index=(part,)) for part in parts] if f.kind == "inverse" else [separate(f)]
-            return x._replace(factors=tuple(factors))
-        p = canonical_product(number(separate(p)))
-        return p._replace(factors=frozenset(Counter(p.factors).items()))

@@ -2,22 +2,13 @@
 defined."""
 
 from functools import cached_property
-from typing import NamedTuple
 
 from definitions import Library
 from lowering import Lowering, Tensor
-from normal_form import Factor, Guard, Product, index_range, negated, relation_guards, without_redundant
-from polynomials import ATOMS, Arithmetic, CheckError, Poly, atoms_in, bound_index, is_nonnegative, output_index, size, variable
+from normal_form import Factor, Guard, Product, as_sum, index_range, negated, relation_guards, without_redundant
+from obligations import follows
+from polynomials import ATOMS, Arithmetic, atoms_in, bound_index, output_index, require_that, size, variable
 from rules import Node, Output, Rule, Variable, nodes_of
-
-
-class Obligation(NamedTuple):
-    """given ⊢ goal; without a goal, given ⊢ false; with `indicators`, given ⊢ Σ coefficient · [guards] = 0."""
-    what: str
-    given: tuple
-    goal: Guard = None
-    indicators: tuple = ()
-    lemmas: tuple = ()
 
 
 class Terms:
@@ -26,16 +17,14 @@ class Terms:
     def __init__(self, lowering: Lowering, shapes: dict[Variable, tuple]):
         self.lowering, self.outputs, self.variables, self.obligations = lowering, {}, {}, []
         for v, shape in shapes.items():
-            self.variables[v] = Tensor(shape, lambda i, known, v=v: [Product(factors=(Factor("read", v.name, tuple(i)),))])
+            self.variables[v] = Tensor(shape, lambda i, known, v=v: as_sum(Factor("read", v.name, tuple(i))))
 
     def tensor(self, term) -> Tensor:
         if isinstance(term, Variable):
-            if term not in self.variables:
-                raise CheckError(f"{term.name} is not a variable of the rule")
+            require_that(term in self.variables, f"{term.name} is not a variable of the rule")
             return self.variables[term]
         outputs = self.node(term.node)
-        if term.number >= len(outputs):
-            raise CheckError(f"{term.node.operator} has no output {term.number}")
+        require_that(term.number < len(outputs), f"{term.node.operator} has no output {term.number}")
         return outputs[term.number]
 
     def node(self, node: Node) -> list[Tensor]:
@@ -63,10 +52,6 @@ def rank_reader(library: Library):
     return rank
 
 
-def trivially_true(guard: Guard) -> bool:
-    return guard.always or (not guard.equality and is_nonnegative(guard.poly))
-
-
 class Statement:
     """`facts`: the condition of the rule, and that its source is well-typed. `stated`: the condition alone, from which the
     equations between dimensions among these must follow (`source_types`). `target_types`: the target is well-typed, of the
@@ -87,19 +72,19 @@ class Statement:
         target = self.terms.obligations
         for a, b in zip(rule.source, rule.target):
             a, b = self.terms.tensor(a).shape, self.terms.tensor(b).shape
-            if len(a) != len(b):
-                raise CheckError("the sides have different ranks")
+            require_that(len(a) == len(b), "the sides have different ranks")
             target = target + [Guard(True, x - y) for x, y in zip(a, b)]
         self.stated = self.distinct(self.stated)
         source = [g for g in self.distinct(source) if g not in self.stated]
         self.source_types = [g for g in source if g.equality and all(ATOMS[a].kind == "size" for a in atoms_in(g.poly))]
         self.facts = self.stated + source
+        require_that(all(g.poly.constant is None for g in self.facts), "no sizes satisfy the rule")
         self.target_types = [g for g in self.distinct(target) if g not in self.facts]
         self.lowering.facts = frozenset(self.facts)
 
     @staticmethod
     def distinct(guards) -> list[Guard]:
-        return list(dict.fromkeys(g for g in guards if not trivially_true(g)))
+        return list(dict.fromkeys(g for g in guards if not follows(g, ())))
 
     def index_ranges(self, output: int) -> tuple:
         shape = self.terms.tensor(self.rule.source[output]).shape

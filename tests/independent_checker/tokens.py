@@ -53,6 +53,28 @@ class Tokens:
         self.expect(end)
         return items
 
+    def argument_list(self, read, parameter) -> tuple[list, list]:
+        """[argument {',' argument}] [';' parameter {',' parameter}] ')'"""
+        found, given = [], []
+        while self.peek() not in (")", ";"):
+            found.append(read())
+            if not self.accept(","):
+                break
+        if self.accept(";"):
+            given = self.chain(",", parameter)
+        self.expect(")")
+        return found, given
+
+    def until(self, end: str, read):
+        return (read(), self.expect(end))[0]
+
+    def relation(self, read):
+        """(left, relation, right), where > and >= are turned around."""
+        left, relation, right = read(), self.next(), read()
+        if relation not in ("=", "!=", "<", "<=", ">", ">="):
+            self.fail("a relation")
+        return (right, {">": "<", ">=": "<="}[relation], left) if relation[0] == ">" else (left, relation, right)
+
     def chain(self, separator: str, read) -> list:
         items = [read()]
         while self.accept(separator):
@@ -83,9 +105,7 @@ class Tokens:
     def poly_factor(self) -> Poly:
         """number | size | @number | #number | '(' poly ')' | (div | mod | min | max) '(' poly ',' poly ')'"""
         if self.accept("("):
-            result = self.poly()
-            self.expect(")")
-            return result
+            return self.until(")", self.poly)
         if self.peek().isdigit():
             return Poly.of(int(self.next()))
         if self.peek()[:1] in ("@", "#") and len(self.peek()) > 1:
@@ -96,11 +116,7 @@ class Tokens:
                      "max": self.arithmetic.maximum}.get(name)
         if not operation or not self.accept("("):
             return size(name)
-        left = self.poly()
-        self.expect(",")
-        right = self.poly()
-        self.expect(")")
-        return operation(left, right)
+        return operation(*self.list_until(")", self.poly))
 
 
 def parse_poly(text: str, arithmetic: Arithmetic) -> Poly:

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "algebra/library/library.h"
+#include "algebra/properties/exact_value.h"
 #include "runtime/text/error.h"
 #include "tests/shipped_operators.h"
 

@@ -16,6 +16,7 @@ TEST_CASE("floor division is simplified only where the result is equal at every 
   CHECK(atoms.quotient(-i, 2) != -atoms.quotient(i, 2));
   CHECK(atoms.quotient(-1, m) != Poly(0));
   CHECK(atoms.quotient(atoms.quotient(i, m), n) == atoms.quotient(i, m * n));
+  CHECK(atoms.quotient(atoms.quotient(n, 2), 3 - m) != atoms.quotient(n, 6 - 2 * m));  // at n = 1, m = 4: 0 and -1
   // A divisor's sign is not reversed; that it is positive has to be shown.
   CHECK(atoms.quotient(i, m - n) != atoms.quotient(-i, n - m));
   CHECK(atoms.divisors().contains(m - n));

@@ -12,8 +12,8 @@ std::string difference(const StatementFixture& test) { return test.statement->te
 TEST_CASE("a contraction is lowered to a sum over a bound index with its range as guards") {
   const StatementFixture test("rule test(x[m, k], y[k, n]) matmul(x, y) => matmul(x, y)");
   CHECK(difference(test) ==
-        "1 sum #0 [#0 >= 0] [-1 + k - #0 >= 0] x[@0, #0] y[#0, @1] + "
-        "-1 sum #1 [#1 >= 0] [-1 + k - #1 >= 0] x[@0, #1] y[#1, @1]");
+        "1 sum #0 [#0 >= 0] [-1 - #0 + k >= 0] x[@0, #0] y[#0, @1] + "
+        "-1 sum #1 [#1 >= 0] [-1 - #1 + k >= 0] x[@0, #1] y[#1, @1]");
 }
 
 TEST_CASE("products of sums are distributed") {

@@ -1,5 +1,6 @@
 #include "check/kernel/normal_form.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace rulemill;
@@ -40,17 +41,21 @@ TEST_CASE("a dependence on an index is found in quotients, guards and nested sum
   CHECK_FALSE(depends_on(guarded, {other}, atoms));
 }
 
-TEST_CASE("factors that differ in the order of guards are equal once these are sorted, at any depth") {
+TEST_CASE("sums that differ in the order of guards or in names of indices have one canonical form, at any depth") {
   Atoms atoms;
   const Atom b = atoms.bound(0), c = atoms.bound(1);
-  const Guard low{false, Poly(b)}, high{false, atoms.size("n") - Poly(b)};
-  const Factor one = maximum(b, {low, high}, Poly(b)), two = maximum(b, {high, low}, Poly(b));
+  const auto range = [&](Atom index) { return Guards{{false, Poly(index)}, {false, atoms.size("n") - Poly(index)}}; };
+  Factor one = maximum(b, range(b), Poly(b)), two = maximum(c, range(c), Poly(c));
+  std::ranges::reverse(two.guards);
   CHECK_FALSE(one == two);
-  CHECK(with_sorted_guards(one) == with_sorted_guards(two));
-  const auto outer = [&](const Factor& inner) {
-    return Factor{Factor::Kind::Max, 0, {}, {{Product{{1, 1}, {}, {}, {inner}}}}, {c}, {}};
+  CHECK(canonical(one, atoms) == canonical(two, atoms));
+  CHECK_FALSE(canonical(one, atoms) == canonical(maximum(c, range(c), Poly(b)), atoms));
+  const auto outer = [&](Atom index, const Factor& inner) {
+    return Sum{{{1, 1}, range(index), {index}, {read(Poly(index)), inner}}};
   };
-  CHECK(with_sorted_guards(outer(one)) == with_sorted_guards(outer(two)));
+  CHECK(canonical(outer(c, one), atoms) == canonical(outer(b, two), atoms));
+  CHECK_FALSE(canonical(outer(c, maximum(b, {}, Poly(b))), atoms) ==
+              canonical(outer(c, maximum(b, {}, Poly(c))), atoms));
 }
 
 TEST_CASE("every polynomial of a product is visited") {

@@ -7,7 +7,7 @@ TEST_CASE("a script contains user names only in comments") {
   Atoms atoms;
   const Poly m = atoms.size("v1"), n = atoms.size("n");
   const std::string script = smtlib({"test", {{false, m * n - 1}}, Guard{false, n}, {}, {}}, atoms);
-  check_contains(script, "(declare-const v0 Int) ; v1*n\n");
+  check_contains(script, "(declare-const v0 Int) ; n*v1\n");
   check_contains(script, " (>= (+ 0 0 (* (- 1) 1) (* 1 v0)) 0)");
 }
 

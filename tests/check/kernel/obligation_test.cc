@@ -38,14 +38,25 @@ TEST_CASE("guards are trivially infeasible if two of them contradict each other"
   CHECK_FALSE(is_trivially_infeasible({}));
 }
 
-TEST_CASE("indicators cancel trivially if those of equal guards do") {
+TEST_CASE("equal indicators are added up, and those of a guard and of the regions outside of it") {
   Atoms atoms;
-  const Guard a{false, atoms.output(0)}, b{false, atoms.output(1)};
-  const auto cancel = [](std::vector<std::pair<Rational, Guards>> indicators) {
-    return is_trivial({"test", {}, {}, std::move(indicators), {}});
-  };
-  CHECK(cancel({{{1, 1}, {a, b}}, {{-1, 1}, {b, a}}}));
-  CHECK(cancel({{{1, 2}, {a}}, {{1, 2}, {a}}, {{-1, 1}, {a}}}));
-  CHECK_FALSE(cancel({{{1, 1}, {a}}, {{-1, 1}, {b}}}));
-  CHECK_FALSE(cancel({{{1, 1}, {a}}, {{1, 1}, {a}}}));
+  const Poly i = atoms.output(0);
+  const Guard a{false, i}, b{false, atoms.output(1)}, c{true, i};
+  const auto left = [](IndicatorSum indicators) { return to_obligations("test", {}, std::move(indicators), {}); };
+  CHECK(left({{{1, 1}, {a, b}}, {{-1, 1}, {b, a}}}).empty());
+  CHECK(left({{{1, 2}, {a}}, {{1, 2}, {a}}, {{-1, 1}, {a}}}).empty());
+  CHECK(left({{{1, 1}, {a, b}}, {{1, 1}, {b, complement(a)[0]}}, {{-1, 1}, {b}}}).empty());
+  CHECK(left({{{1, 1}, {c}}, {{1, 1}, {complement(c)[0]}}, {{1, 1}, {complement(c)[1]}}, {{-1, 1}, {}}}).empty());
+  CHECK(left({{{1, 1}, {c}}, {{1, 1}, {complement(c)[0]}}, {{-1, 1}, {}}}).size() == 1);
+  CHECK(left({{{1, 1}, {a}}, {{2, 1}, {complement(a)[0]}}, {{-1, 1}, {}}}).size() == 1);
+  const auto products = left({{{1, 1}, {a}}, {{-1, 1}, {b}}});
+  REQUIRE(products.size() == 1);
+  CHECK_FALSE(is_trivial(products[0]));
+  const auto goals = left({{{3, 1}, {a}}, {{-3, 1}, {b, a, c}}});
+  REQUIRE(goals.size() == 2);
+  CHECK(goals[0].given == Guards{a});
+  const auto vanishes = left({{{1, 1}, {a}}});
+  REQUIRE(vanishes.size() == 1);
+  CHECK_FALSE(vanishes[0].goal);
+  CHECK(vanishes[0].indicators.empty());
 }

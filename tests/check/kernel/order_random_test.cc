@@ -92,25 +92,17 @@ Enclosure value(const Sum& sum, const Statement& statement, std::span<const doub
 }  // namespace
 
 TEST_CASE("a random sum that Order cancels is 0 at random points") {
-  CheckerFixture fixture;
   RandomTerms random(118);
   std::size_t cancelled = 0, compared = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 600; ++i) {
     const Tree source = random.tree(2);
     Tree target = source;
     random.change(target);
     if (text(source) == text(target)) continue;
     const std::string rule = "rule test(x[], y[]) " + text(source) + " => " + text(target);
-    Statement statement(fixture.rule(rule), fixture.bank, fixture.symbols, fixture.atoms);
-    Sum sum = statement.difference(0);
-    Step step;
-    for (std::size_t p = 0; p < sum.size(); ++p) step.positions.push_back(p);
-    step.op = Step::Op::Order;
-    try {
-      Kernel(statement, {}).apply(sum, {}, step);
-    } catch (const CheckError&) {
-      continue;
-    }
+    StatementFixture test(rule);
+    const Statement& statement = *test.statement;
+    if (!test.order(statement.difference(0), {}, 100'000)) continue;
     ++cancelled;
     for (int k = 0; k < 60; ++k) {
       const std::vector<double> numbers = {random.number(), random.number()};
@@ -121,6 +113,6 @@ TEST_CASE("a random sum that Order cancels is 0 at random points") {
       if (certainly_differ(difference, 0)) FAIL_CHECK(rule << " at " << numbers[0] << ", " << numbers[1]);
     }
   }
-  CHECK(cancelled > 100);
-  CHECK(compared > 5000);
+  CHECK(cancelled > 40);
+  CHECK(compared > 1500);
 }

@@ -68,23 +68,19 @@ class RandomSums {
     return index;
   }
 
-  Factor integer(Poly p) { return {Kind::Integer, 0, {std::move(p)}, {}, {}, {}}; }
   Factor inverse() {
     return {Kind::Inverse, 0, {one_in(2) ? sizes_[below(sizes_.size())] : sizes_[0] + number(0, 3)}, {}, {}, {}};
   }
   Factor read(const Scope& scope) {
     const auto variable = static_cast<std::uint32_t>(below(statement_.rule().variables.size()));
     Factor factor{Kind::Read, variable, {}, {}, {}, {}};
-    for (const Poly& dim : statement_.shape(statement_.rule().variables[variable])) {
-      static_cast<void>(dim);
-      factor.index.push_back(poly(scope));
-    }
+    const std::size_t rank = statement_.rule().variables[variable].shape.size();
+    for (std::size_t d = 0; d < rank; ++d) factor.index.push_back(poly(scope));
     return factor;
   }
+  /// The number of the function, or of the first one with its formula.
   std::uint32_t function(std::string_view name) {
-    const auto functions = statement_.bank().library().functions();
-    const auto found = std::ranges::find(functions, name, &algebra::Function::name);
-    return static_cast<std::uint32_t>(found - functions.begin());
+    return std::ranges::find(statement_.rule().functions, name, &algebra::Function::name)->representative;
   }
   /// The arguments that the function does not have are left out.
   Factor apply(std::string_view name, std::vector<Sum> arguments) {
@@ -120,7 +116,7 @@ class RandomSums {
   Factor factor(const Scope& scope, std::size_t depth) {
     switch (below(depth > 0 ? 7 : 3)) {
       case 0:
-        return integer(poly(scope));
+        return integer_factor(poly(scope));
       case 1:
         return one_in(2) ? inverse() : read(scope);
       case 2:

@@ -14,7 +14,7 @@ std::string error_after(const Change& change) {
   algebra::Rule rule = fixture.rule("rule test(x[m, n]) relu(relu(x)) => relu(x)");
   change(rule);
   try {
-    Statement(rule, fixture.bank, fixture.symbols, fixture.atoms);
+    Statement(fixture.core(rule), fixture.atoms);
   } catch (const CheckError& error) {
     return error.what;
   }
@@ -34,7 +34,7 @@ TEST_CASE("the ranges of an output's indices are its dimensions") {
   StatementFixture test("rule test(x[m, n]) transpose(x; perm=[1, 0]) => transpose(x; perm=[1, 0])");
   std::string text;
   for (const Guard& guard : test.statement->index_ranges(0)) text += "[" + test.atoms.text(guard) + "]";
-  CHECK(text == "[@0 >= 0][-1 + n - @0 >= 0][@1 >= 0][-1 + m - @1 >= 0]");
+  CHECK(text == "[@0 >= 0][-1 - @0 + n >= 0][@1 >= 0][-1 - @1 + m >= 0]");
 }
 
 TEST_CASE("definedness conditions of nodes in both sides come after a side's own") {
@@ -50,7 +50,7 @@ TEST_CASE("for a derivation, elements are lowered only if a definition applies a
   const auto divisors = [](const std::string& text, std::size_t conditions, Statement::Lower when) {
     CheckerFixture fixture;
     const algebra::Rule& rule = fixture.rule(text);
-    const Statement statement(rule, fixture.bank, fixture.symbols, fixture.atoms, when);
+    const Statement statement(fixture.core(rule), fixture.atoms, when);
     CHECK(statement.definedness_conditions(false).own_count == conditions);
     return fixture.atoms.divisors();
   };

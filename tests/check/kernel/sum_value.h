@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "algebra/sizes/checked.h"
@@ -10,6 +11,9 @@
 #include "check/number.h"
 
 namespace rulemill::check {
+
+/// Thrown where a sum has infinitely many terms.
+struct Unbounded : Undecided {};
 
 class SumValue {
  public:
@@ -20,7 +24,8 @@ class SumValue {
     for (const auto& [atom, value] : values) slot(atom) = value;
   }
 
-  /// Throws Undecided where a range is not bounded, the work is too much or the precision too small.
+  /// Throws Undecided where a range is not bounded, the work is too much or the precision too small. Undefined values
+  /// are 0, also inside of "is defined".
   Number value(const Sum& sum) {
     Number total = from_integer(0);
     for (const Product& product : sum) {
@@ -110,10 +115,13 @@ class SumValue {
         return reciprocal(from_integer(std::max<std::int64_t>(1, value(factor.index.at(0)))));
       case Factor::Kind::Integer:
         return from_integer(value(factor.index.at(0)));
-      case Factor::Kind::Apply: {
+      case Factor::Kind::Apply:
+      case Factor::Kind::Defined: {
         std::vector<Number> arguments;
         for (const Sum& argument : factor.arguments) arguments.push_back(value(argument));
-        return apply(statement_.function(factor.symbol), factor.symbol, std::move(arguments));
+        const algebra::Function& function = statement_.function(factor.symbol);
+        if (factor.kind == Factor::Kind::Defined) return from_integer(is_defined(function, arguments) ? 1 : 0);
+        return apply(function, factor.symbol, std::move(arguments));
       }
       case Factor::Kind::Max:
         break;
@@ -125,6 +133,21 @@ class SumValue {
       return true;
     });
     return greatest.value_or(from_integer(0));
+  }
+
+  static bool is_defined(const algebra::Function& function, const std::vector<Number>& arguments) {
+    if (algebra::is_total(function)) return true;
+    constexpr long double least = 1e-9L;  // a number closer to a bound of the domain may be on either side
+    std::vector<algebra::Enclosure> reals;
+    for (const Number& each : arguments) {
+      const bool is_zero = each == from_integer(0);
+      if (!is_zero && std::abs(each.real) < least) throw Undecided{};
+      reals.emplace_back(is_zero ? 0.0 : static_cast<double>(each.real));
+    }
+    bool doubtful = false;
+    const algebra::Enclosure value = algebra::evaluate_strictly(function, reals, doubtful);
+    if (doubtful) throw Undecided{};
+    return !value.is_undefined();
   }
 
   /// The greatest lower and the least upper bound of an index by the guards of which all else has a value.
@@ -170,6 +193,7 @@ class SumValue {
     const Atom index = free[best];
     free.erase(free.begin() + static_cast<std::ptrdiff_t>(best));
     if (range.size() > points_left_) {
+      if (!samples && range.size() == largest) throw Unbounded{};
       if (!samples || range.size() < largest) throw Undecided{};
       const std::int64_t middle = range.low ? *range.low + 6 : range.high ? *range.high - 6 : 0;
       range = {middle - 7, middle + 7};

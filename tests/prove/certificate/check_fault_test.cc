@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "check/core_rule.h"
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
@@ -85,8 +86,8 @@ struct FaultFixture : ProverFixture {
                                                 /*assume_obligations=*/true);
     if (!claimed) return "kernel: " + reason;
     check::Atoms atoms;
-    check::Statement checked(rule, bank, symbols, atoms);
-    const check::Proof proof = check::parse_proof(claimed->proof, "claim", 1, atoms);
+    check::Statement checked(check::to_core(rule, bank, symbols, atoms), atoms);
+    const check::Proof proof = check::parse_proof(claimed->proof, "claim", 1, checked);
     Z3Session z3;
     for (const check::Obligation& obligation : check::check_proof(proof, checked).obligations) {
       if (z3.answer(check::smtlib(obligation, atoms)) != "unsat") return "Z3: " + obligation.what;

@@ -2,9 +2,11 @@
 // whose obligations hold, must not change the value of a sum.
 #include <catch2/catch.hpp>
 
+#include "check/core_rule.h"
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/elaboration/elaborate.h"
+#include "prove/solver/z3_session.h"
 #include "runtime/text/error.h"
 #include "tests/check/kernel/step_mutator.h"
 #include "tests/check/kernel/sum_value.h"
@@ -29,7 +31,7 @@ struct Counts {
 class MutationRun {
  public:
   MutationRun(const algebra::Rule& rule, algebra::TermBank& bank, algebra::Symbols& symbols, Counts& counts)
-      : rule_(rule), statement_(rule, bank, symbols, atoms_), counts_(counts) {
+      : rule_(rule), statement_(check::to_core(rule, bank, symbols, atoms_), atoms_), counts_(counts) {
     samples_ = prove::sample_sizes_by_name(rule, bank, symbols, 1);
   }
 
@@ -39,9 +41,9 @@ class MutationRun {
     if (!elaboration.proof || samples_.empty()) return {};
     for (std::size_t o = 0; o < statement_.outputs(); ++o) {
       Sum sum = statement_.difference(o);
-      const check::Kernel::Context context{conjunction(statement_.facts(), statement_.index_ranges(o)), {}};
-      for (const Step& step : elaboration.proof->outputs[o].steps) {
-        StepMutator mutator(sum, atoms_, random_);
+      const check::Context context{conjunction(statement_.facts(), statement_.index_ranges(o)), {}};
+      for (const Step& step : elaboration.proof->outputs[o]) {
+        StepMutator mutator(sum, statement_, random_);
         for (std::size_t i = 0; i < mutants_per_step; ++i) {
           attempt(sum, context, mutator.mutate(step));
           attempt(sum, context, mutator.random_step());
@@ -54,14 +56,14 @@ class MutationRun {
   }
 
  private:
-  void attempt(const Sum& before, const check::Kernel::Context& context, const Step& mutant) {
+  void attempt(const Sum& before, const check::Context& context, const Step& mutant) {
     ++counts_.tried;
     std::vector<check::Obligation> obligations;
     Sum after = before;
     try {
-      const check::Proof proof{{}, {{{}, {mutant}}}, {}};
-      const Step step =
-          check::parse_proof(check::to_string(proof, atoms_), "mutant", 1, atoms_).outputs.at(0).steps.at(0);
+      const check::Proof proof{{}, {{mutant}}, {}};
+      const std::string text = check::to_string(proof, statement_);
+      const Step step = check::parse_proof(text, "mutant", 1, statement_).outputs.at(0).at(0);
       check::Kernel(statement_, [&](check::Obligation o) {
         obligations.push_back(std::move(o));
       }).apply(after, context, step);
@@ -70,11 +72,15 @@ class MutationRun {
     } catch (const runtime::InputError&) {
       return void(++counts_.refused);
     }
+    for (const check::Obligation& each : obligations) {
+      if (!each.script.empty() && z3_.answer(check::smtlib(each, atoms_)) != "unsat") return;
+    }
+    std::erase_if(obligations, [](const check::Obligation& each) { return !each.script.empty(); });
     for (int i = 0; i < 4; ++i) compare(before, after, context, mutant, obligations);
   }
 
   /// At random sizes that satisfy the rule, and a random element.
-  void compare(const Sum& before, const Sum& after, const check::Kernel::Context& context, const Step& mutant,
+  void compare(const Sum& before, const Sum& after, const check::Context& context, const Step& mutant,
                const std::vector<check::Obligation>& obligations) {
     std::map<check::Atom, std::int64_t> values;
     for (const auto& [name, value] : samples_[random_() % samples_.size()]) values[*atoms_.size(name).atom()] = value;
@@ -90,7 +96,7 @@ class MutationRun {
       if (agree(at.value(before), at.value(after)))
         ++counts_.equal[mutant.op];
       else
-        found_.push_back(rule_.id + ": " + check::to_string(mutant, atoms_) + " makes " + statement_.text(after) +
+        found_.push_back(rule_.id + ": " + check::to_string(mutant, statement_) + " makes " + statement_.text(after) +
                          " of " + statement_.text(before));
     } catch (const check::Undecided&) {
     }
@@ -101,6 +107,7 @@ class MutationRun {
   check::Statement statement_;
   Counts& counts_;
   std::mt19937_64 random_{counts_.tried};
+  prove::Z3Session z3_;
   std::vector<SizesByName> samples_;
   std::vector<std::string> found_;
 };

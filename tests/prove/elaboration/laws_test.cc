@@ -1,6 +1,7 @@
 // Rules that hold by laws of functions and maxima and by counting are proved; similar false rules are not.
 #include <catch2/catch.hpp>
 
+#include "check/core_rule.h"
 #include "check/evaluate.h"
 #include "prove/certificate/certificate.h"
 #include "prove/elaboration/elaborate.h"
@@ -50,7 +51,7 @@ TEST_CASE("rules that only stronger laws would make true are not proved") {
     REQUIRE(std::holds_alternative<algebra::TypedRule>(types));
     const algebra::Rule& typed = std::get<algebra::TypedRule>(types).rule;
     check::Atoms atoms;
-    check::Statement statement(typed, weak.bank, weak.symbols, atoms);
+    check::Statement statement(check::to_core(typed, weak.bank, weak.symbols, atoms), atoms);
     const auto samples = sample_sizes_by_name(typed, weak.bank, weak.symbols, 1);
     CHECK_FALSE(elaborate(statement, samples, {}, {}).proof);
     const auto differ = [&](std::uint64_t seed) {

@@ -1,0 +1,317 @@
+// Steps on one factor: integers, laws of functions, maxima, and where functions are defined.
+#include <algorithm>
+
+#include "algebra/properties/exact_value.h"
+#include "check/kernel/kernel.h"
+
+namespace rulemill::check {
+
+using Kind = Factor::Kind;
+using algebra::Function;
+using algebra::LawEquation;
+using algebra::ScalarExpr;
+using Op = Step::Op;
+
+namespace {
+
+/// The factor F if the sum is one product 1 · F without guards and bound indices; else null.
+const Factor* single_factor(const Sum& sum) {
+  return sum.size() == 1 && sum[0].factors.size() == 1 && sum == to_sum(sum[0].factors[0]) ? &sum[0].factors[0]
+                                                                                           : nullptr;
+}
+
+/// The value of f at numbers, if it is exact and all arguments are numbers.
+std::optional<Rational> exact_value(const Function& function, const std::vector<Sum>& arguments) {
+  std::vector<Rational> numbers;
+  for (const Sum& argument : arguments) {
+    Rational& total = numbers.emplace_back(Rational{0, 1});
+    for (const Product& part : argument) {
+      if (!part.guards.empty() || !part.bound.empty() || !part.factors.empty()) return std::nullopt;
+      total = total + part.coefficient;
+    }
+  }
+  return algebra::evaluate_exactly(function, numbers);
+}
+
+Sum number_sum(Rational value) { return value.num == 0 ? Sum{} : Sum{number(value)}; }
+
+}  // namespace
+
+void Kernel::require_by_signs(const Sum& sum, bool or_zero, const Context& context, const Step& step) {
+  for (const SignOptions& options : {SignOptions{}, SignOptions{true}, SignOptions{true, true}}) {
+    auto obligations = shown_by_signs(sum, or_zero, context.given, statement_, options);
+    if (obligations) return require(std::move(*obligations), step);
+  }
+  throw CheckError{"signs do not show that it is positive: " + statement_.text(sum)};
+}
+
+void Kernel::require_defined(const Factor& application, const Context& context, const Step& step,
+                             bool undefined_is_zero) {
+  for (const bool points : {false, true}) {
+    auto obligations = defined_by_signs(application, context.given, statement_, {points, false, undefined_is_zero});
+    if (obligations) return require(std::move(*obligations), step);
+  }
+  throw CheckError{"signs do not show that it is defined: " + statement_.text(application)};
+}
+
+Sum Kernel::change_factor(Product product, std::size_t f, const Context& context, const Step& step) {
+  const Context inside = within(context, product);
+  Factor& factor = product.factors[f];
+  switch (step.op) {
+    case Op::Equal: {
+      Poly& index = at(factor.index, step.position(2), "index");
+      check_scope(at(step.polys, 0, "polynomial"), inside.scope);
+      require(step, "two indices are equal", inside.given, Guard{true, index - step.polys[0]});
+      index = step.polys[0];
+      break;
+    }
+    case Op::Within:
+      run(at(factor.arguments, step.position(2), "argument"), within(inside, factor), at(step.blocks, 0, "block"));
+      break;
+    case Op::Expand: {
+      expect(factor.kind == Kind::Integer, "the factor is not an integer");
+      const Poly integer = factor.index.at(0);
+      erase_at(product.factors, f);
+      Sum parts;
+      for (const Poly::Term& term : integer.terms()) {
+        Product& part = parts.emplace_back(multiply(product, number({term.coefficient, 1})));
+        for (const Atom atom : term.monomial) part.factors.push_back(integer_factor(Poly(atom)));
+      }
+      return parts;
+    }
+    case Op::Reciprocal: {
+      const std::size_t g = step.position(2);
+      const Factor& inverse = at(product.factors, g, "factor");
+      expect(factor.kind == Kind::Integer && inverse.kind == Kind::Inverse && factor.index == inverse.index,
+             "the factors are not p and 1/p");
+      require(step, "a factor is positive", inside.given, Guard{false, factor.index[0] - 1});
+      erase_at(product.factors, std::max(f, g));
+      erase_at(product.factors, std::min(f, g));
+      break;
+    }
+    case Op::Constant: {
+      expect(factor.kind == Kind::Apply, "the factor is not a function");
+      const auto value = exact_value(statement_.function(factor.symbol), factor.arguments);
+      expect(value.has_value(), "the function has no exact value there");
+      erase_at(product.factors, f);
+      return multiply(Sum{product}, number_sum(*value));
+    }
+    case Op::TakeOut:
+      return take_out(product, f, inside, step);
+    case Op::Scale: {
+      expect(factor.kind == Kind::Max && step.sums.size() == 2, "the factor is not a maximum, or a value is missing");
+      const Sum &scale = step.sums[0], &rest = step.sums[1];
+      check_named(scale, inside.scope);
+      check_named(rest, within(inside, factor).scope);
+      expect(canonical(multiply(scale, rest), atoms_) == canonical(factor.arguments.at(0), atoms_),
+             "the maximum is of another product");
+      require_by_signs(scale, true, inside, step);
+      factor.arguments[0] = rest;
+      return multiply(Sum{product}, scale);
+    }
+    case Op::Monotone:
+      monotone(product, f, inside, step);
+      break;
+    case Op::Flatten:
+      flatten(factor, inside, step);
+      break;
+    case Op::DivideMax:
+      divide_max(factor, inside, step);
+      break;
+    case Op::Signs:
+      expect(factor.kind == Kind::Defined, "the factor does not say where a function is defined");
+      // Undefined values in the condition that is shown have conditions of their own.
+      require_defined(factor, inside, step, !definedness_ || factor != definedness_->condition.factors.at(0));
+      erase_at(product.factors, f);
+      break;
+    case Op::Given:
+      given(factor, inside, step);
+      erase_at(product.factors, f);
+      break;
+    default:
+      throw CheckError{"a step of unknown kind"};
+  }
+  return {std::move(product)};
+}
+
+/// The expression with a sum for each variable. Functions of numbers have their exact values, if `folds`, since a law
+/// is used for them, too.
+Sum Kernel::instance(const ScalarExpr& expression, const std::vector<Sum>& values, bool folds) const {
+  switch (expression.kind) {
+    case ScalarExpr::Kind::Constant:
+      return number_sum(expression.value);
+    case ScalarExpr::Kind::Read:
+      return at(values, expression.tensor, "value of a variable");
+    case ScalarExpr::Kind::Add: {
+      Sum sum;
+      for (const auto& operand : expression.operands) sum = subtract(sum, negated(instance(*operand, values, folds)));
+      return sum;
+    }
+    case ScalarExpr::Kind::Mul: {
+      Sum product = {number({1, 1})};
+      for (const auto& operand : expression.operands) product = multiply(product, instance(*operand, values, folds));
+      return product;
+    }
+    case ScalarExpr::Kind::Apply: {
+      Factor factor{Kind::Apply, statement_.function(expression.function).representative, {}, {}, {}, {}};
+      for (const auto& operand : expression.operands) factor.arguments.push_back(instance(*operand, values, true));
+      const auto value = folds ? exact_value(statement_.function(factor.symbol), factor.arguments) : std::nullopt;
+      return value ? number_sum(*value) : to_sum(std::move(factor));
+    }
+    default:
+      throw CheckError{"a law with an expression of unknown kind"};
+  }
+}
+
+/// R · s = R · t for an instance s = t of a law whose conditions hold. The product is R · s, where s is one product.
+Sum Kernel::apply_law(const Product& product, const Context& context, const Step& step) {
+  const std::span<const LawEquation> laws = statement_.rule().laws;
+  const auto law = std::ranges::find(laws, step.name, &LawEquation::name);
+  expect(law != laws.end(), "there is no such law");
+  expect(step.sums.size() == law->variables, "expected a value for each variable of the law");
+  const Sum left = instance(step.reversed ? *law->right : *law->left, step.sums, false);
+  expect(left.size() == 1 && left[0].coefficient.num != 0, "this side of the law is not one product");
+  Product rest = product;
+  std::set<std::size_t> factors(step.positions.begin() + 1, step.positions.end());
+  for (auto f = factors.rbegin(); f != factors.rend(); ++f) {
+    at(rest.factors, *f, "factor");
+    erase_at(rest.factors, *f);
+  }
+  for (const Atom atom : left[0].bound) expect(std::erase(rest.bound, atom) == 1, "the law binds another index");
+  for (const Guard& guard : left[0].guards) expect(std::erase(rest.guards, guard) > 0, "the law has another guard");
+  rest.coefficient = rest.coefficient * algebra::reciprocal(left[0].coefficient);
+  check_scope({rest}, context.scope);
+  if (!left[0].bound.empty() || !left[0].guards.empty()) check_finite({rest});
+  const Context inside = within(context, rest);
+  for (const Sum& value : step.sums) check_named(value, inside.scope);
+  const Product whole = multiply(rest, left[0]);
+  Product same = product;
+  same.bound = whole.bound;
+  expect(canonical({whole}, atoms_) == canonical({same}, atoms_), "the factors are not an instance of the law");
+  std::size_t blocks = 0;
+  for (const auto& [kind, expression] : law->conditions) {
+    const Sum value = instance(*expression, step.sums, kind != LawEquation::Condition::Kind::Defined);
+    check_scope(value, inside.scope);
+    if (kind == LawEquation::Condition::Kind::Positive)
+      require_by_signs(value, false, inside, step);
+    else if (kind == LawEquation::Condition::Kind::Zero)
+      check_vanishes(value, inside, at(step.blocks, blocks++, "block"), "a condition of the law is not shown");
+    else
+      require_defined(at(value, 0, "application").factors.at(0), inside, step, true);
+  }
+  const Sum right = instance(step.reversed ? *law->left : *law->right, step.sums, true);
+  Sum result = multiply(Sum{std::move(rest)}, right);
+  if (factors.size() == 1 && right.size() == 1 && right[0].factors.size() == 1)  // one factor for one, in its place
+    std::rotate(result[0].factors.begin() + static_cast<std::ptrdiff_t>(*factors.begin()), result[0].factors.end() - 1,
+                result[0].factors.end());
+  return result;
+}
+
+/// c · Σ [G] max_{b: H} (s + Σ_j t_j) · F = c · Σ [G] max_{b: H} (s) · F + Σ_j c · Σ [G] t_j · F where no t_j depends
+/// on b and H is not empty. A maximum of 0 is 0. Without b, the maximum is [H] (Σ_j t_j).
+Sum Kernel::take_out(Product product, std::size_t f, const Context& inside, const Step& step) {
+  Factor maximum = product.factors[f];
+  expect(maximum.kind == Kind::Max, "the factor is not a maximum");
+  erase_at(product.factors, f);
+  if (maximum.bound.empty())
+    product.guards = conjunction(product.guards, maximum.guards);
+  else if (!maximum.arguments.at(0).empty())
+    require_point(maximum.guards, maximum.bound, step.polys, inside, step);
+  Sum parts, rest;
+  for (const Product& part : maximum.arguments.at(0)) {
+    if (depends_on(part, maximum.bound, atoms_)) {
+      rest.push_back(part);
+    } else {
+      parts.push_back(multiply(product, part));
+      remove_redundant(parts.back().guards);
+    }
+  }
+  if (rest.empty()) return parts;
+  expect(!parts.empty(), "every product in the maximum depends on its indices");
+  maximum.arguments[0] = std::move(rest);
+  product.factors.push_back(std::move(maximum));
+  parts.push_back(std::move(product));
+  return parts;
+}
+
+/// max_{b: H} c · f(…, t, …) = c · f(…, σ · max_{b: H} σ · t, …) if c · f does not decrease with σ · t, for σ = ±1, and
+/// the other arguments do not depend on b. The range has a point, or f(0) = 0.
+void Kernel::monotone(Product& product, std::size_t f, const Context& inside, const Step& step) {
+  Factor whole = product.factors[f];
+  expect(whole.kind == Kind::Max && whole.arguments.at(0).size() == 1, "the factor is not a maximum of one product");
+  Rational number{1, 1};
+  std::swap(number, whole.arguments[0][0].coefficient);
+  const Factor* inner = single_factor(whole.arguments[0]);
+  expect(inner && inner->kind == Kind::Apply, "the factor is not a maximum of a function");
+  const Function& function = statement_.function(inner->symbol);
+  const std::size_t argument = step.position(2);
+  int direction = at(function.monotonicity, argument, "argument");
+  expect(direction != 0, "the function is not monotone there");
+  if (number.num < 0) direction = -direction;
+  Factor outer = *inner;
+  Sum changed;
+  std::swap(changed, outer.arguments.at(argument));
+  expect(!depends_on(outer, whole.bound, atoms_), "another argument depends on the indices of the maximum");
+  if (outer.arguments.size() > 1 || exact_value(function, {{}}) != Rational{0, 1})
+    require_point(whole.guards, whole.bound, step.polys, inside, step);
+  whole.arguments[0] = direction > 0 ? std::move(changed) : negated(std::move(changed));
+  outer.arguments[argument] = {Product{{direction, 1}, {}, {}, {std::move(whole)}}};
+  product.coefficient = product.coefficient * number;
+  product.factors[f] = std::move(outer);
+}
+
+void Kernel::flatten(Factor& factor, const Context& inside, const Step& step) {
+  const Factor* inner = factor.kind == Kind::Max ? single_factor(factor.arguments.at(0)) : nullptr;
+  expect(inner && inner->kind == Kind::Max, "the factor is not a maximum of a maximum");
+  require_point(inner->guards, inner->bound, step.polys, within(inside, factor), step);
+  Factor flat = *inner;
+  flat.bound.insert(flat.bound.begin(), factor.bound.begin(), factor.bound.end());
+  flat.guards = conjunction(factor.guards, flat.guards);
+  factor = std::move(flat);
+}
+
+/// max_{b: H} t = max(max_{b: H, g} t, max_{b: H, h} t) for an inequality g and its complement h, if both have points.
+void Kernel::divide_max(Factor& factor, const Context& inside, const Step& step) {
+  const std::span<const Function> functions = statement_.rule().functions;
+  const auto larger = std::ranges::find_if(functions, [](const Function& each) {
+    const auto& program = each.program;
+    return each.arity == 2 && program.size() == 3 && program[0].op == Function::Op::Argument &&
+           program[1].op == Function::Op::Argument && program[0].argument != program[1].argument &&
+           program[2].op == Function::Op::Max;
+  });
+  expect(larger != functions.end(), "no function of the definitions is the maximum of two numbers");
+  const Guard& guard = step.guard.value();
+  expect(factor.kind == Kind::Max && !guard.equality, "the factor is not a maximum that an inequality divides");
+  check_scope(guard.poly, within(inside, factor).scope);
+  const std::size_t indices = factor.bound.size();
+  expect(step.polys.size() == 2 * indices, "expected two points with one polynomial per index of the maximum");
+  Factor both{Kind::Apply, larger->representative, {}, {}, {}, {}};
+  for (const Guard& half : {guard, complement(guard).at(0)}) {
+    Factor part = factor;
+    part.guards.push_back(half);
+    require_point(part.guards, part.bound, std::span(step.polys).subspan(indices * both.arguments.size(), indices),
+                  inside, step);
+    both.arguments.push_back(to_sum(std::move(part)));
+  }
+  factor = std::move(both);
+}
+
+/// A law f(−t) = ±f(t) also states that f is defined at −t where it is at t.
+void Kernel::given(const Factor& factor, const Context& inside, const Step& step) {
+  expect(factor.kind == Kind::Defined, "the factor does not say where a function is defined");
+  expect(definedness_ != nullptr, "conditions of the other side are given only where a definedness condition is shown");
+  DefinednessCondition other = at(definedness_->others, step.position(2), "condition of the other side");
+  require_point(other.guards, other.bound, step.polys, inside, step);
+  Images images;
+  for (std::size_t i = 0; i < other.bound.size(); ++i) images[other.bound[i]] = step.polys[i];
+  Factor& known = other.factors.at(0);
+  for_each_poly(known, [&](Poly& poly) { poly = atoms_.substitute(poly, images); });
+  check_scope(known, inside.scope);
+  if (step.reversed) {
+    expect(statement_.function(known.symbol).parity != 0, "the function has no parity law");
+    known.arguments.at(0) = negated(known.arguments[0]);
+  }
+  expect(canonical(known, atoms_) == canonical(factor, atoms_), "the condition is another one");
+}
+
+}  // namespace rulemill::check

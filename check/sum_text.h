@@ -1,0 +1,14 @@
+// Sums as text, and back. This is not trusted: a proof that is misread is checked like any other.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "check/kernel/statement.h"
+
+namespace rulemill::check {
+
+/// Parses the output of Statement::text. Throws InputError at `place` on anything else.
+Sum parse_sum(std::string_view text, const std::string& place, const Statement& statement);
+
+}  // namespace rulemill::check
