@@ -114,16 +114,16 @@ def check_kernel():
 
 def with_all_that_they_include(paths):
     """Returns the files, the headers of the repository that they include at any depth, and the sources of these."""
-    found, todo = set(), list(paths)
-    while todo:
-        path = todo.pop()
+    found, pending = set(), list(paths)
+    while pending:
+        path = pending.pop()
         if path in found or not path.is_file():
             continue
         found.add(path)
         if path.suffix == ".h":
-            todo.append(path.with_suffix(".cc"))
+            pending.append(path.with_suffix(".cc"))
         matches = map(INCLUDE.match, path.read_text(encoding="utf-8").splitlines())
-        todo += [ROOT / match.group(2) for match in matches if match and match.group(1) == '"']
+        pending += [ROOT / match.group(2) for match in matches if match and match.group(1) == '"']
     return found
 
 

@@ -231,6 +231,7 @@ DeclaredEquation Parser::parse_equation(const Function& function) {
     } while (cursor_.accept(","));
   }
   equation.text = function.name + "." + text_since(first);
+  equation.text.erase(equation.text.find_last_not_of(' ') + 1);
   std::vector<Function*> formulas = {&equation.left, &equation.right};
   for (Function& formula : equation.positive) formulas.push_back(&formula);
   std::uint32_t arity = 0;

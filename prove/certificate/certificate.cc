@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_text.h"
@@ -130,23 +131,59 @@ std::vector<std::pair<std::string, std::string>> definition_digests(const Rule& 
 
 namespace {
 
-void collect_laws(const std::vector<check::Step>& steps, std::set<std::string>& names) {
-  for (const check::Step& step : steps) {
-    if (step.op == check::Step::Op::Law) names.insert(step.name);
-    for (const std::vector<check::Step>& block : step.blocks) collect_laws(block, names);
+/// The laws that steps name, and the functions in the sums that they name and in these laws.
+class Uses {
+ public:
+  explicit Uses(std::span<const algebra::LawEquation> laws) : laws_(laws) {}
+
+  void add(const std::vector<check::Step>& steps) {
+    for (const check::Step& step : steps) {
+      for (const algebra::LawEquation& law : laws_) {
+        if (step.op == check::Step::Op::Law && law.name == step.name) add(law);
+      }
+      for (const check::Sum& sum : step.sums) add(sum);
+      for (const std::vector<check::Step>& block : step.blocks) add(block);
+    }
   }
-}
+
+  std::set<std::string> assumed;  // the declared equations among the laws
+  std::set<std::uint32_t> functions;
+
+ private:
+  void add(const algebra::LawEquation& law) {
+    if (!law.assumption.empty()) assumed.insert(law.assumption);
+    add(*law.left), add(*law.right);
+    for (const auto& condition : law.conditions) add(*condition.expression);
+  }
+  void add(const algebra::ScalarExpr& expression) {
+    if (expression.kind == algebra::ScalarExpr::Kind::Apply) functions.insert(expression.function);
+    for (const auto& operand : expression.operands) add(*operand);
+  }
+  void add(const check::Sum& sum) {
+    for (const check::Product& product : sum) {
+      for (const check::Factor& factor : product.factors) {
+        using enum check::Factor::Kind;
+        if (factor.kind == Apply || factor.kind == Defined) functions.insert(factor.symbol);
+        for (const check::Sum& argument : factor.arguments) add(argument);
+      }
+    }
+  }
+
+  std::span<const algebra::LawEquation> laws_;
+};
 
 }  // namespace
 
 std::vector<std::string> assumed_laws(const Rule& rule, const algebra::TermBank& bank, const check::Proof& proof) {
-  std::set<std::string> used, assumed;
-  for (const auto& output : proof.outputs) collect_laws(output, used);
+  Uses uses(bank.library().laws());
+  for (const auto& output : proof.outputs) uses.add(output);
   for (const auto& side : proof.domains) {
-    for (const auto& condition : side) collect_laws(condition, used);
+    for (const auto& condition : side) uses.add(condition);
   }
-  for (const algebra::LawEquation& law : bank.library().laws()) {
-    if (!law.assumption.empty() && used.contains(law.name)) assumed.insert(law.assumption);
+  std::set<std::string> assumed = std::move(uses.assumed);
+  for (const std::uint32_t f : uses.functions) {
+    const std::vector<std::string>& laws = bank.library().functions()[f].assumed_laws;
+    assumed.insert(laws.begin(), laws.end());
   }
   for (const std::string& law : algebra::assumed_laws(rule, bank)) assumed.insert(law);
   return {assumed.begin(), assumed.end()};

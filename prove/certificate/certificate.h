@@ -42,8 +42,8 @@ std::string statement_of(const algebra::Rule& rule, const algebra::TermBank& ban
 bool is_statement_of(const std::string& statement, const algebra::Rule& rule, algebra::Library& library,
                      algebra::TermBank& bank, algebra::Symbols& symbols);
 
-/// Returns the assumed laws on which the rule depends: those of its operators that are declared by their form, and the
-/// declared equations that the proof uses. Sorted.
+/// Returns the assumed laws on which the rule depends: those of its operators and of functions that the proof brings
+/// in, and the declared equations that the proof uses. Sorted.
 std::vector<std::string> assumed_laws(const algebra::Rule& rule, const algebra::TermBank& bank,
                                       const check::Proof& proof);
 
