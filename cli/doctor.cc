@@ -8,7 +8,7 @@
 #include "execute/gpu/gpu_evaluator.h"
 #include "optimize/onnx/format/library_version.h"
 #include "prove/certificate/cvc5.h"
-#include "prove/solver/solver.h"
+#include "prove/solver/z3_session.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/table_file.h"
 #include "runtime/process/machine.h"
@@ -93,7 +93,7 @@ void show_capabilities(Context& context) {
       {"cuda", cuda()},
       {"mpi", runtime::mpi_library_version() + "; " + launcher(context) + node_of_other_name(machine.host)},
       {"hdf5", runtime::table_library_version()},
-      {"z3", prove::Solver::version()},
+      {"z3", prove::Z3Session::version()},
       {"onnx", optimize::onnx_library_version()},
       {"protobuf", protobuf_version()},
   };

@@ -20,7 +20,7 @@ set(FOLDERS_COMPILED_TOGETHER
 # less time: none of them took more than 1.1% of the processor time of a discovery of three or four operators, or of an optimization.
 set(HOT_FOLDERS
   algebra/execution algebra/expansion algebra/operators algebra/sizes algebra/terms check/kernel dedup/candidates dedup/join egraph
-  enumerate/levels fingerprint optimize/model optimize/search prove/elaboration prove/normal_form prove/solver)
+  enumerate/levels fingerprint optimize/model optimize/search prove/elaboration prove/solver)
 
 # rulemill_unity_folder(RESULT FOLDER): the folder that names the unit in which the sources of FOLDER are compiled.
 function(rulemill_unity_folder result folder)

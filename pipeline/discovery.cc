@@ -251,7 +251,7 @@ void Discovery::prune() {
   provenance.profile_digest = profile_.digest;
   provenance.seeds = {profile_.seed};
   provenance.build = options_.build;
-  provenance.solver = "z3 " + prove::Solver::version();
+  provenance.solver = "z3 " + prove::Z3Session::version();
   provenance.max_operators = profile_.max_ops;
   const prove::PruneSummary summary =
       prove::prune_rules(options_.out, candidates_digest(), library_, provenance, funnel_, world_, proof_options());

@@ -1,12 +1,12 @@
 #include "prove/import_rules.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
-#include "prove/tasks/definition_proof.h"
 #include "prove/tasks/derivation_context.h"
 #include "prove/tasks/rule_record.h"
 #include "runtime/process/interrupt.h"
@@ -53,21 +53,23 @@ std::optional<std::string> find_invalid_pack(const std::string& text, algebra::L
   return std::nullopt;
 }
 
-/// Proves a rule again from its text, with a certificate, because that is what a database stores. It becomes unknown if
-/// only the rule with inferred types is proved, or if it has no checkable proof.
-void prove_again(ImportVerdict& verdict, algebra::Library& library, const ProverOptions& options) {
+/// Certifies a rule from its text, because that is what a database stores. It becomes unknown if only the rule with
+/// inferred types is proved.
+void certify_text(ImportVerdict& verdict, algebra::Library& library, const ProverOptions& options) {
   if (verdict.status != RuleStatus::Proved && verdict.status != RuleStatus::Narrowed) return;
-  const CandidateResult proof = prove_rule(verdict.rule, library, options);
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const std::string statement =
+      statement_of(algebra::parse_rule(verdict.rule, "rule", library, bank, symbols), bank, symbols);
   std::string reason;
-  if (proof.status != RuleStatus::Proved) {
-    verdict.detail = "proved for the types found, not from its text: " + proof.detail;
-  } else if (!certify_by_definitions(verdict.rule, library, options, reason)) {
-    constexpr std::size_t max_reason_length = 160;
-    verdict.detail = "proved, but without a checkable proof: " + runtime::make_printable(reason, max_reason_length);
-  } else if (const auto pack = find_invalid_pack(verdict.rule, library)) {
+  if (const auto certificate = certify_by_definitions(statement, library, options, reason)) {
+    verdict.certificate = to_string(*certificate);
+    const auto pack = find_invalid_pack(verdict.rule, library);
+    if (!pack) return;
     verdict.detail = "proved for one dimension " + *pack + "; an operator does more than pass " + *pack + "... through";
   } else {
-    return;
+    constexpr std::size_t max_length = 160;
+    verdict.detail = "proved for the types found, not from its text: " + runtime::make_printable(reason, max_length);
   }
   verdict.status = RuleStatus::Unknown;
 }
@@ -159,7 +161,7 @@ std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::Impor
     ImportVerdict& verdict = verdicts.emplace_back();
     try {
       verdict = prove_imported_rule(rule, prover, bank, symbols);
-      prove_again(verdict, library, options);
+      certify_text(verdict, library, options);
     } catch (const runtime::Interrupted&) {
       throw;
     } catch (const std::exception& error) {  // a limit of the program, such as a number beyond 64 bits
@@ -178,7 +180,12 @@ algebra::RuleSet make_import_database(const std::vector<ImportVerdict>& verdicts
   core.prune();
   algebra::RuleSet rules;
   rules.rules = core.records(library, bank, symbols);
-  const std::vector<UncertifiedRule> dropped = certify(rules, library, bank, symbols, options);
+  std::map<std::string, std::string> certificates;  // by statement
+  for (const ImportVerdict& verdict : verdicts) {
+    if (!verdict.certificate.empty())
+      certificates.emplace(parse_certificate(verdict.certificate, verdict.name).statement, verdict.certificate);
+  }
+  const std::vector<UncertifiedRule> dropped = certify(rules, library, bank, symbols, options, certificates);
   const auto count = [&](RuleStatus status) {
     return static_cast<std::uint64_t>(std::ranges::count(verdicts, status, &ImportVerdict::status));
   };

@@ -22,11 +22,12 @@ struct ImportVerdict {
   std::string detail;     // the condition in words, the counterexample, or the reason why there is none
   std::string condition;  // that narrows the rule
   std::optional<Counterexample> counterexample;  // of a refuted rule
+  std::string certificate;                       // of a proved or narrowed rule
   std::uint64_t queries = 0;
   double seconds = 0;
 };
 
-/// Proves or refutes rules, in order and independently of each other. A proved rule is also proved from its text form,
+/// Proves or refutes rules, in order and independently of each other. A proved rule is certified from its text form,
 /// which a database stores. An error in one rule makes it unknown.
 std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,
                                                 algebra::Library& library, algebra::TermBank& bank,

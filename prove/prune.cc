@@ -177,7 +177,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     DatabaseWriter database = prune(read_results(out), scheduler, library, summary);
     append_counts(summary, funnel);
     algebra::Provenance solved = provenance;
-    solved.solver = Solver::version();
+    solved.solver = Z3Session::version();
     stage.write(pruned_file, runtime::views_of(database.finish(solved, funnel)));
     stage.write(dropped_file, to_text(summary.dropped));
     runtime::Attributes statistics = runtime::to_attributes(summary, prune_counts);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algebra/operators/function_domain.h"
 #include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/error.h"
@@ -108,6 +109,26 @@ std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank) {
     for (const std::string& law : bank.library().assumed_laws(instance.operator_name)) laws.insert(law);
   }
   return {laws.begin(), laws.end()};
+}
+
+namespace {
+
+bool applies_partial_function(const ScalarExpr& expr, std::span<const Function> functions) {
+  if (expr.kind == ScalarExpr::Kind::Apply && !is_total(functions[expr.function])) return true;
+  return std::ranges::any_of(expr.operands,
+                             [&](const auto& operand) { return applies_partial_function(*operand, functions); });
+}
+
+}  // namespace
+
+bool applies_partial_function(const Rule& rule, const TermBank& bank) {
+  const auto applies = [&](const TensorDefinition& tensor) {
+    return applies_partial_function(*tensor.body, bank.library().functions());
+  };
+  return std::ranges::any_of(nodes_of(rule, bank), [&](NodeId node) {
+    const OperatorInstance& instance = bank.library().instance(bank.node(node).instance);
+    return std::ranges::any_of(instance.outputs, applies) || std::ranges::any_of(instance.intermediates, applies);
+  });
 }
 
 }  // namespace rulemill::algebra

@@ -65,5 +65,7 @@ std::string to_string(const std::vector<SizeCondition>& conditions, const Symbol
 
 /// The assumed laws that the rule's operators depend on (Library::assumed_laws).
 std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank);
+/// Whether an operator of the rule applies a function that is not defined everywhere.
+bool applies_partial_function(const Rule& rule, const TermBank& bank);
 
 }  // namespace rulemill::algebra

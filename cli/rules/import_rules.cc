@@ -62,7 +62,7 @@ void import(Context& context, const ImportOptions& options) {
     database.provenance.profile_name += " " + std::filesystem::path(file).filename().string();
   database.provenance.seeds = {prover.seed};
   database.provenance.build = RULEMILL_VERSION;
-  database.provenance.solver = prove::Solver::version();
+  database.provenance.solver = prove::Z3Session::version();
   report_verdicts(context, "rules", verdicts, places);
   const std::filesystem::path out = writable_database(context.options.out);
   algebra::save(database, bank, symbols, out);

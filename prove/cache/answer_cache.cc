@@ -5,7 +5,7 @@
 
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/rule_instance_text.h"
-#include "prove/solver/solver.h"
+#include "prove/solver/z3_session.h"
 #include "prove/tasks/candidate_result.h"
 #include "prove/tasks/rule_record.h"
 #include "runtime/process/program_digest.h"
@@ -159,7 +159,7 @@ std::vector<std::string> rule_names_of(const std::vector<std::string>& rule_inst
 
 AnswerCache::AnswerCache(const std::filesystem::path& folder, algebra::Library& library, std::uint64_t seed)
     : library_(library),
-      origin_(runtime::program_digest() + " " + Solver::version() + " " + std::to_string(seed)),
+      origin_(runtime::program_digest() + " " + Z3Session::version() + " " + std::to_string(seed)),
       journal_(runtime::Journal::open_in_folder(folder, answers_file, "answers " + std::to_string(cache_version),
                                                 runtime::Journal::Appends::Buffered)),
       rules_(library) {

@@ -213,7 +213,7 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
     check::Atoms atoms;
     const check::Statement checked(check::to_core(rule, bank, symbols, atoms), atoms);
     const auto samples = sample_sizes_by_name(rule, bank, symbols, options.seed);
-    const Elaboration elaboration = elaborate(checked, samples, options.align, options.elaboration, assume_obligations);
+    const Elaboration elaboration = elaborate(checked, samples, options.elaboration, assume_obligations);
     reason = elaboration.reason;
     if (!elaboration.proof) return std::nullopt;
     const check::Evaluation evaluation = check::evaluate(rule, bank, symbols, samples, options.seed);
@@ -373,10 +373,15 @@ std::vector<UncertifiedRule> certify_with(
 }
 
 std::vector<UncertifiedRule> certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-                                     algebra::Symbols& symbols, const ProverOptions& options) {
+                                     algebra::Symbols& symbols, const ProverOptions& options,
+                                     const std::map<std::string, std::string>& known) {
   return certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
     std::vector<std::string> texts;
-    for (const std::string& request : requests) texts.push_back(make_certificate(request, library, options));
+    for (const std::string& request : requests) {
+      const CertificateRequest wanted = unpack_request(request);
+      const auto found = wanted.derived ? known.end() : known.find(wanted.statement);
+      texts.push_back(found == known.end() ? make_certificate(request, library, options) : found->second);
+    }
     return texts;
   });
 }

@@ -86,8 +86,7 @@ class DerivationText {
         return result;
       }
       const auto samples = sample_sizes_by_name(goal_.rule, bank_, symbols_, options.seed);
-      const Elaboration found =
-          elaborate_domains(statement(), derived.obligations, samples, options.align, options.elaboration);
+      const Elaboration found = elaborate_domains(statement(), derived.obligations, samples, options.elaboration);
       if (found.proof) result.assumed = assumed_laws(goal_.rule, bank_, *found.proof);
       result.proof = found.proof ? check::to_string(*found.proof, statement()) : missing_proof(found.reason);
     } catch (const check::CheckError& error) {
@@ -116,8 +115,8 @@ class DerivationText {
 
   struct Instance {
     const algebra::Rule* rule = nullptr;
-    std::vector<TermId> terms;          // in the order of the rule's variables
-    std::map<std::string, Poly> sizes;  // by name, in the goal's symbols
+    std::vector<TermId> terms;                 // in the order of the rule's variables
+    std::map<std::string, check::Poly> sizes;  // by name, in the goal's symbols
   };
 
   algebra::Library& library_;

@@ -11,14 +11,13 @@ namespace {
 
 /// Sorts maps by the number of guards that they do not make equal, since only a few maps are tried. This decides where
 /// factors do not determine the map, as for two windows over one tensor.
-void sort_by_matching_guards(std::vector<Substitution>& maps, const Guards& own, const Guards& wanted, Symbols& symbols,
+void sort_by_matching_guards(std::vector<Images>& maps, const Guards& own, const Guards& wanted, Atoms& atoms,
                              Budget& budget) {
-  std::vector<std::pair<std::size_t, Substitution>> ranked;
-  for (Substitution& map : maps) {
+  std::vector<std::pair<std::size_t, Images>> ranked;
+  for (Images& map : maps) {
     budget.spend(100 * (1 + own.size()));
     const auto differ = std::ranges::count_if(own, [&](const Guard& guard) {
-      const Guard image{guard.equality, symbols.substitute(guard.poly, map)};
-      return std::ranges::find(wanted, image) == wanted.end();
+      return std::ranges::find(wanted, atoms.substitute(guard, map)) == wanted.end();
     });
     ranked.emplace_back(static_cast<std::size_t>(differ), std::move(map));
   }
@@ -27,6 +26,28 @@ void sort_by_matching_guards(std::vector<Substitution>& maps, const Guards& own,
 }
 
 }  // namespace
+
+std::optional<check::Step> Elaborator::reindex(const Images& map, const std::vector<Atom>& old,
+                                               const std::vector<Atom>& fresh, const std::vector<Atom>& onto) {
+  Step step;
+  step.op = Op::Reindex;
+  std::vector<Poly> equations;
+  Images names;
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    const auto image = map.find(fresh[i]);
+    if (image == map.end()) return std::nullopt;
+    step.images.emplace_back(old[i], image->second);
+    equations.push_back(Poly(fresh[i]) - image->second);
+    names[fresh[i]] = Poly(old[i]);
+  }
+  const SolvedIndices solved = solve_indices(std::move(equations), onto, atoms_, budget_);
+  for (const Atom atom : onto) {
+    const auto value = solved.map.find(atom);
+    if (value == solved.map.end()) return std::nullopt;
+    step.inverse.emplace_back(atom, atoms_.substitute(value->second, names));
+  }
+  return step;
+}
 
 void Elaborator::commit(Attempt attempt, check::Sum& sum, Steps& steps) {
   sum = std::move(attempt.sum);
@@ -80,16 +101,15 @@ bool Elaborator::cancel_pair(check::Sum& sum, std::size_t onto, const Context& c
 std::vector<Elaborator::Alignment> Elaborator::alignments(const check::Sum& sum, std::size_t p, std::size_t onto,
                                                           const Context& context, std::size_t max_results) {
   std::vector<Alignment> result;
-  Product product = translator_.to_prover(sum[p]);
-  const Product model = translator_.to_prover(sum[onto]);
+  Product product = sum[p];
+  const Product& model = sum[onto];
   if (!are_comparable(product, model)) return result;
-  translator_.rename(product);
+  prove::rename_bound(product, atoms_);
   const check::Sum both = {sum[p], sum[onto]};  // all that the steps are about
-  for (const std::vector<FactorPair>& pairs : pair_factors(product.factors, model.factors, align_.maps)) {
-    std::vector<Substitution> maps =
-        candidate_maps(product, model, pairs, commutative_, translator_.symbols(), align_, budget_);
-    if (maps.size() > 1) sort_by_matching_guards(maps, product.guards, model.guards, translator_.symbols(), budget_);
-    for (const Substitution& map : maps) {
+  for (const std::vector<FactorPair>& pairs : pair_factors(product.factors, model.factors, limits_.maps)) {
+    std::vector<Images> maps = candidate_maps(product, model, pairs, commutative_, atoms_, limits_, budget_);
+    if (maps.size() > 1) sort_by_matching_guards(maps, product.guards, model.guards, atoms_, budget_);
+    for (const Images& map : maps) {
       Attempt attempt{both, {}};
       if (!product.bound.empty() && !try_map(attempt, {0}, map, both[0].bound, product.bound, both[1].bound, context))
         continue;
@@ -110,14 +130,10 @@ std::vector<Elaborator::Alignment> Elaborator::alignments(const check::Sum& sum,
   return result;
 }
 
-bool Elaborator::try_map(Attempt& attempt, Place at, const Substitution& map, const std::vector<Atom>& old,
+/// The map is from the indices `old`, which it has under the names `fresh`.
+bool Elaborator::try_map(Attempt& attempt, Place at, const Images& map, const std::vector<Atom>& old,
                          const std::vector<Atom>& fresh, const std::vector<Atom>& onto, const Context& context) {
-  std::optional<Step> found;
-  try {
-    found = translator_.map_step(map, old, fresh, onto);
-  } catch (const runtime::Error&) {
-    return false;  // an image with symbols that the checker does not have
-  }
+  std::optional<Step> found = reindex(map, old, fresh, onto);
   if (!found) return false;
   const bool identity = old == onto && std::ranges::all_of(found->images, [](const auto& image) {
                           return image.second == Poly(image.first);
@@ -180,21 +196,20 @@ bool Elaborator::equate_argument(Attempt& attempt, std::size_t p, std::size_t f,
 bool Elaborator::equate_maxima(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
                                const Context& context) {
   const check::Factor own = attempt.sum[p].factors[f], model = attempt.sum[onto].factors[g];
-  Factor renamed = translator_.to_prover(own);
-  const Factor target = translator_.to_prover(model);
-  translator_.rename(renamed);
-  std::vector<Substitution> maps;
-  for (const Equations& system : unifying_equations({{&renamed, &target}}, commutative_, align_.choices, budget_)) {
+  Factor renamed = own;
+  prove::rename_bound(renamed, atoms_);
+  std::vector<Images> maps;
+  for (const Equations& system : unifying_equations({{&renamed, &model}}, commutative_, limits_.choices, budget_)) {
     std::vector<Atom> unknowns = renamed.bound;
     unknowns.insert(unknowns.end(), system.unknowns.begin(), system.unknowns.end());
-    SolvedIndices solved = solve_indices(system.polys, unknowns, translator_.symbols(), budget_);
+    SolvedIndices solved = solve_indices(system.polys, unknowns, atoms_, budget_);
     std::erase_if(solved.map, [&](const auto& entry) {
       return std::ranges::find(renamed.bound, entry.first) == renamed.bound.end() ||
-             mentions(entry.second, unknowns, translator_.symbols());
+             mentions(entry.second, unknowns, atoms_);
     });
-    complete_maps(solved.map, renamed.bound, target.bound, translator_.symbols(), align_, budget_, maps);
+    complete_maps(solved.map, renamed.bound, model.bound, atoms_, limits_, budget_, maps);
   }
-  for (const Substitution& map : maps) {
+  for (const Images& map : maps) {
     Attempt trial = attempt;
     if (!try_map(trial, {p, f}, map, own.bound, renamed.bound, model.bound, context)) continue;
     if (!equate_ranges(trial, p, f, model.guards, context)) continue;

@@ -150,21 +150,20 @@ void Elaborator::simplify_all_levels(std::vector<check::Sum>& sums, const Contex
 /// Returns values for the indices of `found`, in the indices of `wanted`, at which both may have equal arguments.
 std::vector<check::Images> Elaborator::witnesses(const DefinednessCondition& wanted,
                                                  const DefinednessCondition& found) {
-  Product other = translator_.to_prover(found);
-  const Factor target = translator_.to_prover(wanted.factors[0]);
-  translator_.rename(other);
+  DefinednessCondition other = found;
+  prove::rename_bound(other, atoms_);
   std::vector<check::Images> result;
   for (const Equations& system :
-       unifying_equations({{&other.factors[0], &target}}, commutative_, align_.choices, budget_)) {
+       unifying_equations({{&other.factors[0], &wanted.factors[0]}}, commutative_, limits_.choices, budget_)) {
     std::vector<Atom> unknowns = other.bound;
     unknowns.insert(unknowns.end(), system.unknowns.begin(), system.unknowns.end());
-    const SolvedIndices solved = solve_indices(system.polys, unknowns, translator_.symbols(), budget_);
+    const SolvedIndices solved = solve_indices(system.polys, unknowns, atoms_, budget_);
     std::vector<check::Images> maps(1);
     for (std::size_t i = 0; i < found.bound.size(); ++i) {
       std::vector<Poly> values;
       if (const auto known = solved.map.find(other.bound[i]);
-          known != solved.map.end() && !mentions(known->second, unknowns, translator_.symbols())) {
-        values.push_back(translator_.to_checker(known->second));
+          known != solved.map.end() && !mentions(known->second, unknowns, atoms_)) {
+        values.push_back(known->second);
       } else {
         values.emplace_back(0);
         for (const check::Guard& guard : found.guards) {
@@ -178,7 +177,7 @@ std::vector<check::Images> Elaborator::witnesses(const DefinednessCondition& wan
       std::vector<check::Images> longer;
       for (const check::Images& map : maps) {
         for (const Poly& value : values) {
-          if (longer.size() >= align_.choices) break;
+          if (longer.size() >= limits_.choices) break;
           longer.push_back(map);
           longer.back()[found.bound[i]] = value;
         }
@@ -186,7 +185,7 @@ std::vector<check::Images> Elaborator::witnesses(const DefinednessCondition& wan
       maps = std::move(longer);
     }
     result.insert(result.end(), maps.begin(), maps.end());
-    if (result.size() >= align_.choices) break;
+    if (result.size() >= limits_.choices) break;
   }
   return result;
 }

@@ -17,17 +17,24 @@ constexpr std::uint64_t steps_per_product = 25;  // of a case analysis
 /// Thrown where a proof would exceed the limit on steps.
 struct TooLong {};
 
+std::vector<Models::Values> values_of(const std::vector<SizesByName>& samples, Atoms& atoms) {
+  std::vector<Models::Values> result;
+  for (const SizesByName& sizes : samples) {
+    Models::Values& values = result.emplace_back();
+    for (const auto& [name, value] : sizes) values[*atoms.size(name).atom()] = value;
+  }
+  return result;
+}
+
 }  // namespace
 
 Elaborator::Elaborator(const Statement& statement, const std::vector<SizesByName>& samples,
-                       const AlignmentLimits& align, const ElaborationLimits& limits, bool assume_obligations)
+                       const ElaborationLimits& limits, bool assume_obligations)
     : statement_(statement),
       atoms_(statement.atoms()),
-      align_(align),
       limits_(limits),
       budget_(limits.work),
-      translator_(atoms_, budget_),
-      oracle_(atoms_, translator_, translate_samples(samples), assume_obligations) {
+      oracle_(atoms_, values_of(samples, atoms_), limits.quick, assume_obligations) {
   const check::CoreRule& rule = statement.rule();
   for (const algebra::Function& function : rule.functions) commutative_.push_back(function.commutative);
   laws_.resize(rule.functions.size());
@@ -61,32 +68,19 @@ Elaboration Elaborator::run_domains(const std::vector<check::Obligation>& obliga
 
 Elaboration Elaborator::run_within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search) {
   check::Proof proof;
+  Elaboration result;
   try {
-    if (auto reason = search(proof)) return {{}, *reason};
+    result.reason = search(proof).value_or("");
   } catch (const TooLong&) {
-    return {{}, "the proof would be longer than " + std::to_string(limits_.steps) + " steps"};
+    result.reason = "the proof would be longer than " + std::to_string(limits_.steps) + " steps";
   } catch (const LimitReached& limit) {
-    return {{}, limit.what};
+    result.reason = limit.what;
   } catch (const CheckError& error) {
-    return {{}, error.what};
+    result.reason = error.what;
   }
-  return {std::move(proof), {}};
-}
-
-bool Elaborator::proves_zero(check::Sum sum, const Context& context) {
-  const auto search = [&](check::Proof&) -> std::optional<std::string> {
-    Steps steps;
-    return rewrite_to_zero(sum, context, steps) ? std::nullopt : std::optional<std::string>("nothing cancels");
-  };
-  return run_within_limits(search).proof.has_value();
-}
-
-std::vector<Models::Values> Elaborator::translate_samples(const std::vector<SizesByName>& samples) {
-  std::vector<Models::Values> result;
-  for (const SizesByName& sizes : samples) {
-    Models::Values& values = result.emplace_back();
-    for (const auto& [name, value] : sizes) values[translator_.symbols().size(name)] = value;
-  }
+  if (result.reason.empty()) result.proof = std::move(proof);
+  result.queries = oracle_.queries();
+  result.work = budget_.spent();
   return result;
 }
 
@@ -152,9 +146,10 @@ bool Elaborator::is_shown(const check::Guards& given, std::optional<check::Guard
 bool Elaborator::rewrite_to_zero(check::Sum& sum, const Context& context, Steps& steps) {
   simplify(sum, context, steps);
   while (!sum.empty()) {
-    if (!cancel(sum, context, steps) && !split(sum, context, steps) && !apply_order(sum, context, steps) &&
-        !apply_laws(sum, context, steps) && !(depth_ == 0 && replace_anywhere(sum, context, steps, true)))
-      return false;
+    if (cancel(sum, context, steps) || split(sum, context, steps)) continue;
+    const bool changed = !limits_.quick && (apply_order(sum, context, steps) || apply_laws(sum, context, steps) ||
+                                            (depth_ == 0 && replace_anywhere(sum, context, steps, true)));
+    if (!changed) return false;
   }
   return true;
 }
@@ -208,15 +203,22 @@ std::optional<check::Guard> Elaborator::undecided_guard(const check::Sum& sum, c
   return std::nullopt;
 }
 
-Elaboration elaborate(const Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
+Elaboration elaborate(const Statement& statement, const std::vector<SizesByName>& samples,
                       const ElaborationLimits& limits, bool assume_obligations) {
-  return Elaborator(statement, samples, align, limits, assume_obligations).run();
+  return Elaborator(statement, samples, limits, assume_obligations).run();
 }
 
 Elaboration elaborate_domains(const Statement& statement, const std::vector<check::Obligation>& obligations,
-                              const std::vector<SizesByName>& samples, const AlignmentLimits& align,
-                              const ElaborationLimits& limits) {
-  return Elaborator(statement, samples, align, limits, false).run_domains(obligations);
+                              const std::vector<SizesByName>& samples, const ElaborationLimits& limits) {
+  return Elaborator(statement, samples, limits, false).run_domains(obligations);
+}
+
+bool follow(const check::Guards& given, const check::Guards& goals, Atoms& atoms) {
+  Oracle oracle(atoms);
+  return std::ranges::all_of(goals, [&](const check::Guard& goal) {
+    const check::Obligation obligation{"", given, goal, {}, {}};
+    return check::is_trivial(obligation) || oracle.find_lemmas(obligation);
+  });
 }
 
 }  // namespace rulemill::prove

@@ -1,6 +1,7 @@
 // The outcome of the search for the steps of a proof.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -10,7 +11,9 @@ namespace rulemill::prove {
 
 struct Elaboration {
   std::optional<check::Proof> proof;
-  std::string reason;  // if there is no proof
+  std::string reason;         // if there is no proof
+  std::uint64_t queries = 0;  // obligations that were tried
+  std::uint64_t work = 0;     // in steps of a Budget
 };
 
 }  // namespace rulemill::prove

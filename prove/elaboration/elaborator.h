@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "prove/elaboration/align.h"
 #include "prove/elaboration/elaboration.h"
 #include "prove/elaboration/limits.h"
 #include "prove/elaboration/oracle.h"
 #include "prove/elaboration/steps.h"
-#include "prove/elaboration/symbol_translator.h"
-#include "prove/normal_form/align.h"
 #include "prove/refuter/size_sampler.h"
 #include "prove/solver/budget.h"
 #include "prove/solver/z3_session.h"
@@ -30,12 +29,10 @@ class Elaborator {
   using Steps = std::vector<Step>;
   using Place = std::vector<std::size_t>;  // of a product, or of a factor of it
 
-  Elaborator(const check::Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
+  Elaborator(const check::Statement& statement, const std::vector<SizesByName>& samples,
              const ElaborationLimits& limits, bool assume_obligations);
   Elaboration run();
   Elaboration run_domains(const std::vector<check::Obligation>& obligations);
-  /// True if steps are found that rewrite the sum to 0, so that it is zero wherever the context holds.
-  bool proves_zero(check::Sum sum, const Context& context);
 
  private:
   static constexpr int max_depth = 12;
@@ -55,7 +52,6 @@ class Elaborator {
   };
 
   // Search.
-  std::vector<Models::Values> translate_samples(const std::vector<SizesByName>& samples);
   /// Adds lemmas for the obligations of typing and of divisors. Returns a reason on failure.
   std::optional<std::string> prove_typing(check::Proof& proof);
   /// Returns false if the obligation is not shown.
@@ -121,7 +117,10 @@ class Elaborator {
   std::vector<Alignment> alignments(const check::Sum& sum, std::size_t p, std::size_t onto, const Context& context,
                                     std::size_t max_results);
   static void commit(Alignment alignment, std::size_t p, check::Sum& sum, Steps& steps);
-  bool try_map(Attempt& attempt, Place at, const Substitution& map, const std::vector<Atom>& old,
+  /// The step Reindex of a map, with its inverse; nothing if there is no inverse.
+  std::optional<Step> reindex(const Images& map, const std::vector<Atom>& old, const std::vector<Atom>& fresh,
+                              const std::vector<Atom>& onto);
+  bool try_map(Attempt& attempt, Place at, const Images& map, const std::vector<Atom>& old,
                const std::vector<Atom>& fresh, const std::vector<Atom>& onto, const Context& context);
   /// Rewrites factor f of product p to factor g of `onto`.
   bool equate(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, const Context& context);
@@ -202,10 +201,8 @@ class Elaborator {
 
   const check::Statement& statement_;
   check::Atoms& atoms_;
-  AlignmentLimits align_;
   ElaborationLimits limits_;
   Budget budget_;
-  SymbolTranslator translator_;
   Oracle oracle_;
   std::vector<bool> commutative_;
   std::vector<Laws> laws_;                             // by the number of the function that the left side applies

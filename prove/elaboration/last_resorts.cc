@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "prove/elaboration/elaborator.h"
-#include "prove/elaboration/order.h"
+#include "prove/elaboration/piecewise.h"
 
 namespace rulemill::prove {
 

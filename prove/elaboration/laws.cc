@@ -355,20 +355,12 @@ bool Elaborator::match_indices(check::Sum& sum, const Context& context, Steps& s
 /// Adds new indices to the product, or to the maximum, with the values that the equations determine.
 bool Elaborator::name_indices(Attempt& attempt, const Place& at, const std::vector<Atom>& names,
                               const std::vector<Poly>& equations, const Context& context) {
-  std::vector<Atom> unknowns;
-  for (const Atom name : names) unknowns.push_back(translator_.to_prover(name));
-  const SolvedIndices solved = solve_indices(equations, unknowns, translator_.symbols(), budget_);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto found = solved.map.find(unknowns[i]);
-    if (found == solved.map.end() || mentions(found->second, unknowns, translator_.symbols())) return false;
-    try {
-      const Poly value = translator_.to_checker(found->second);
-      if (!try_step(attempt.sum, context, steps::name(at, names[i], value), attempt.steps)) return false;
-    } catch (const runtime::Error&) {
-      return false;  // an image with symbols that the checker does not have
-    }
-  }
-  return true;
+  const SolvedIndices solved = solve_indices(equations, names, atoms_, budget_);
+  return std::ranges::all_of(names, [&](Atom name) {
+    const auto found = solved.map.find(name);
+    return found != solved.map.end() && !mentions(found->second, names, atoms_) &&
+           try_step(attempt.sum, context, steps::name(at, name, found->second), attempt.steps);
+  });
 }
 
 /// Sets one of the indices to a value that guards determine: by an equation, or as a quotient of others.
@@ -401,11 +393,10 @@ bool Elaborator::set_index(Attempt& attempt, const Place& at, std::vector<Atom>&
 /// Rewrites Σ_{u, v} t(k·u + v) with 0 ≤ v < k to a sum over w = k·u + v, where u = floor(w / k).
 bool Elaborator::coarsen(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context) {
   const std::vector<Atom> own = attempt.sum[p].bound;
-  const Product product = translator_.to_prover(attempt.sum[p]);
-  const Product model = translator_.to_prover(attempt.sum[onto]);
   const Attempt before = attempt;
-  for (const std::vector<FactorPair>& pairs : pair_factors(product.factors, model.factors, align_.maps)) {
-    for (const Equations& system : unifying_equations(pairs, commutative_, align_.choices, budget_)) {
+  const Product &product = before.sum[p], &model = before.sum[onto];
+  for (const std::vector<FactorPair>& pairs : pair_factors(product.factors, model.factors, limits_.maps)) {
+    for (const Equations& system : unifying_equations(pairs, commutative_, limits_.choices, budget_)) {
       attempt = before;
       if (!name_indices(attempt, {p}, before.sum[onto].bound, system.polys, context)) continue;
       std::vector<Atom> left = own;
@@ -421,9 +412,8 @@ bool Elaborator::coarsen(Attempt& attempt, std::size_t p, std::size_t onto, cons
 bool Elaborator::cover(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
                        const Context& context) {
   const check::Factor own = attempt.sum[p].factors[f], model = attempt.sum[onto].factors[g];
-  const Factor from = translator_.to_prover(own), target = translator_.to_prover(model);
   const Attempt before = attempt;
-  for (const Equations& system : unifying_equations({{&from, &target}}, commutative_, align_.choices, budget_)) {
+  for (const Equations& system : unifying_equations({{&own, &model}}, commutative_, limits_.choices, budget_)) {
     attempt = before;
     if (!name_indices(attempt, {p, f}, model.bound, system.polys, context)) continue;
     if (!equate_argument(attempt, p, f, onto, g, 0, context)) continue;

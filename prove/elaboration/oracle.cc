@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "prove/solver/budget.h"
 #include "prove/solver/linear.h"
 #include "prove/solver/model_search.h"
 #include "runtime/text/error.h"
@@ -19,9 +20,17 @@ using check::ProductLemma;
 
 namespace {
 
-Guards to_prover_guards(const check::Guards& guards) {
-  Guards result;
-  for (const check::Guard& guard : guards) result.push_back({guard.equality, guard.poly});
+constexpr std::uint64_t max_queries = 5000;  // of one search
+
+/// a ≥ 0 and b ≥ 0 imply a·b ≥ 0.
+LiteralLemmas to_lemmas(const std::vector<ProductLemma>& products, const Atoms& atoms) {
+  LiteralLemmas result;
+  for (const auto& [a, b] : products) {
+    result.lemmas.push_back({{}, {false, a * b}});
+    for (const Poly& factor : {a, b}) {
+      if (!atoms.is_nonnegative(factor)) result.lemmas.back().premises.push_back({false, factor});
+    }
+  }
   return result;
 }
 
@@ -254,6 +263,7 @@ struct Oracle::Z3 {
   z3::context context;
   z3::solver solver{context, z3::solver::simple()};
   std::map<Monomial, z3::expr> variables;
+  Models::Values counterexample;  // after core() has failed; products may have other values in it
 
   Z3() {
     z3::params parameters(context);
@@ -322,7 +332,12 @@ struct Oracle::Z3 {
         place[Z3_get_ast_id(context, labels.back())] = i;
         solver.add(z3::implies(labels.back(), z3::implies(linear(a) >= 0 && linear(b) >= 0, linear(a * b) >= 0)));
       }
-      if (labels.size() == before) return std::nullopt;
+      if (labels.size() == before) {
+        for (const auto& [monomial, number] : values) {
+          if (monomial.size() == 1) counterexample[monomial[0]] = number;
+        }
+        return std::nullopt;
+      }
     }
     const z3::expr_vector used = solver.unsat_core();
     std::vector<std::size_t> positions;
@@ -364,11 +379,11 @@ struct Oracle::Z3 {
   static constexpr int max_rounds = 24;
 };
 
-Oracle::Oracle(Atoms& atoms, SymbolTranslator& translator, std::vector<Models::Values> samples, bool assume_obligations)
+Oracle::Oracle(Atoms& atoms, std::vector<Models::Values> samples, bool quick, bool assume_obligations)
     : atoms_(atoms),
-      translator_(translator),
       samples_(std::move(samples)),
-      models_(translator.symbols()),
+      models_(atoms),
+      quick_(quick),
       assume_obligations_(assume_obligations),
       keys_(atoms) {}
 Oracle::~Oracle() = default;
@@ -398,22 +413,19 @@ std::optional<std::vector<ProductLemma>> Oracle::find_lemmas_by_name(const Oblig
 
 /// True if values are found that violate the obligation. Most obligations that cannot be shown end here.
 bool Oracle::has_counterexample(const Obligation& obligation) {
-  const Guards given = translator_.to_prover(obligation.given);
   const auto broken = [&](Guards asserted) {
-    Query query{obligation.what, std::move(asserted), {}, {}};
-    for (const auto& [coefficient, guards] : obligation.indicators)
-      query.indicators.emplace_back(coefficient, translator_.to_prover(guards));
-    query.asserted.insert(query.asserted.end(), given.begin(), given.end());
-    return has_model(query);
+    asserted.insert(asserted.end(), obligation.given.begin(), obligation.given.end());
+    return has_model({std::move(asserted), obligation.indicators, {}});
   };
   if (!obligation.goal) return broken({});
-  const Poly goal = translator_.to_prover(obligation.goal->poly);
+  const Poly& goal = obligation.goal->poly;
   return broken({{false, -goal - 1}}) || (obligation.goal->equality && broken({{false, goal - 1}}));
 }
 
-bool Oracle::has_model(const Query& query) { return prove::has_model(models_, query, samples_, translator_.symbols()); }
+bool Oracle::has_model(const Query& query) { return prove::has_model(models_, query, samples_, atoms_); }
 
 std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligation) {
+  if (++queries_ > max_queries) throw LimitReached{"more than " + std::to_string(max_queries) + " questions"};
   if (has_counterexample(obligation)) return std::nullopt;
   LemmaContext context(atoms_);
   for (const check::Guard& guard : obligation.given) context.add_guard(guard);
@@ -423,9 +435,7 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
   }
   const std::vector<Lemma> lemmas = context.definitions();
   // First, without lemmas on products and without Z3.
-  std::vector<Query> queries = {{obligation.what, to_prover_guards(obligation.given), {}, lemmas}};
-  for (const auto& [coefficient, guards] : obligation.indicators)
-    queries[0].indicators.emplace_back(coefficient, to_prover_guards(guards));
+  std::vector<Query> queries = {{obligation.given, obligation.indicators, lemmas}};
   if (obligation.goal) {
     queries[0].asserted.push_back({false, -obligation.goal->poly - 1});
     if (obligation.goal->equality) {
@@ -433,22 +443,34 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
       queries[1].asserted.back().poly = obligation.goal->poly - 1;
     }
   }
-  const auto linear = [](const Query& query) {
-    return query.indicators.empty() ? is_linearly_infeasible(query, false) : indicators_vanish(query);
+  const auto linear = [&](LiteralLemmas* products) {
+    return std::ranges::all_of(queries, [&](const Query& query) {
+      return query.indicators.empty() ? is_linearly_infeasible(query, products) : indicators_vanish(query, products);
+    });
   };
-  if (std::ranges::all_of(queries, linear)) return std::vector<ProductLemma>{};
+  if (linear(nullptr)) return std::vector<ProductLemma>{};
   const std::vector<ProductLemma> candidates =
       context.has_products() ? context.candidates() : std::vector<ProductLemma>{};
+  std::vector<ProductLemma> used;
+  LiteralLemmas literal = to_lemmas(candidates, atoms_);
+  literal.quick = quick_;
+  if (linear(&literal)) {
+    for (const std::size_t i : literal.used) used.push_back(candidates[i]);
+    return used;
+  }
   try {
     if (!z3_) z3_ = std::make_unique<Z3>();
     z3_->solver.push();
+    z3_->counterexample.clear();
     z3_->add(obligation);
     for (const Lemma& lemma : lemmas) z3_->add(lemma);
     for (const Poly& product : context.products_of_sizes(candidates)) z3_->add({{}, {false, product - 1}});
     const auto core = z3_->core(candidates);
     z3_->solver.pop();
-    if (!core) return std::nullopt;
-    std::vector<ProductLemma> used;
+    if (!core) {
+      for (const Query& query : queries) models_.add(z3_->counterexample, query);
+      return std::nullopt;
+    }
     for (const std::size_t i : *core) used.push_back(candidates[i]);
     return used;
   } catch (const z3::exception& error) {
@@ -459,8 +481,7 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
 std::optional<std::int64_t> Oracle::unique_value(const check::Guards& given, const Poly& poly) {
   const auto [found, is_new] = values_.try_emplace(keys_.key(given, poly));
   if (!is_new) return found->second;
-  const std::optional<std::int64_t> value =
-      has_model({"value", translator_.to_prover(given), {}, {}}) ? models_.value(translator_.to_prover(poly)) : 0;
+  const std::optional<std::int64_t> value = has_model({given, {}, {}}) ? models_.value(poly) : 0;
   if (value && find_lemmas({"value", given, check::Guard{true, poly - *value}, {}, {}})) found->second = value;
   return found->second;
 }

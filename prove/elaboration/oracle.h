@@ -10,17 +10,16 @@
 
 #include "check/kernel/kernel.h"
 #include "prove/elaboration/renamed_keys.h"
-#include "prove/elaboration/symbol_translator.h"
 #include "prove/solver/models.h"
 
 namespace rulemill::prove {
 
 class Oracle {
  public:
-  /// `samples` are sizes, in the translator's symbols, at which the rule is well-typed. With `assume_obligations`,
-  /// every obligation counts as shown, so that tests of the checker get proofs of false rules.
-  Oracle(check::Atoms& atoms, SymbolTranslator& translator, std::vector<Models::Values> samples,
-         bool assume_obligations = false);
+  /// `samples` are sizes at which the rule is well-typed. If `quick`, it comes to Z3 sooner. With
+  /// `assume_obligations`, every obligation counts as shown, so that tests of the checker get proofs of false rules.
+  explicit Oracle(check::Atoms& atoms, std::vector<Models::Values> samples = {}, bool quick = false,
+                  bool assume_obligations = false);
   ~Oracle();
   Oracle(const Oracle&) = delete;
   Oracle& operator=(const Oracle&) = delete;
@@ -30,6 +29,9 @@ class Oracle {
   /// Returns the only value of the polynomial where the guards hold, if there is only one.
   std::optional<std::int64_t> unique_value(const check::Guards& given, const check::Poly& poly);
 
+  /// The number of obligations that no earlier answer decided.
+  std::uint64_t queries() const { return queries_; }
+
  private:
   std::optional<std::vector<check::ProductLemma>> find_lemmas_by_name(const check::Obligation& obligation);
   std::optional<std::vector<check::ProductLemma>> solve(const check::Obligation& obligation);
@@ -38,10 +40,10 @@ class Oracle {
 
   struct Z3;
   check::Atoms& atoms_;
-  SymbolTranslator& translator_;
   std::vector<Models::Values> samples_;
   Models models_;
-  bool assume_obligations_;
+  bool quick_, assume_obligations_;
+  std::uint64_t queries_ = 0;
   std::unique_ptr<Z3> z3_;
   RenamedKeys keys_;
   std::unordered_map<RenamedKeys::Key, std::optional<std::int64_t>, RenamedKeys::Hash> values_;

@@ -1,12 +1,13 @@
 // Cancels products by the step Order, sums with their reciprocals, and replaces logarithms and square roots.
-#include "prove/elaboration/order.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include "algebra/sizes/checked.h"
 #include "prove/elaboration/elaborator.h"
+#include "prove/elaboration/piecewise.h"
+#include "prove/elaboration/random_point.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
@@ -15,22 +16,6 @@ using Kind = check::Factor::Kind;
 
 namespace {
 
-/// Whether instruction i of the program is an operation of piecewise functions.
-bool is_piecewise(const Function& function, std::size_t i) {
-  using enum Function::Op;
-  const auto is_number = [](const Function::Instruction& node) { return node.op == Number && node.exact; };
-  const Function::Instruction& node = function.program[i];
-  if (node.op == Div) return is_number(function.program.at(i - 1)) && function.program[i - 1].exact->num != 0;
-  constexpr Function::Op others[] = {Argument, Add, Sub, Mul, Max, Min, Abs, Less, Equal, Gate};
-  return is_number(node) || std::ranges::count(others, node.op) > 0;
-}
-
-bool is_reciprocal(const Function& function) {
-  const auto& program = function.program;
-  return function.arity == 1 && program.size() == 3 && program[0].exact == Rational{1, 1} &&
-         program[1].op == Function::Op::Argument && program[2].op == Function::Op::Div;
-}
-
 std::pair<std::set<Atom>, check::Guards> range_of(const check::Product& product) {
   check::Guards guards = product.guards;
   std::ranges::sort(guards);
@@ -38,22 +23,6 @@ std::pair<std::set<Atom>, check::Guards> range_of(const check::Product& product)
 }
 
 }  // namespace
-
-bool is_piecewise(const Function& function) {
-  for (std::size_t i = 0; i < function.program.size(); ++i) {
-    if (!is_piecewise(function, i)) return false;
-  }
-  return true;
-}
-
-bool is_evaluated_by_cases(const Function& function) {
-  using enum Function::Op;
-  for (std::size_t i = 0; i < function.program.size(); ++i) {
-    const Function::Op op = function.program[i].op;
-    if (op != Div && op != Floor && op != Power && !is_piecewise(function, i)) return false;
-  }
-  return !is_reciprocal(function);
-}
 
 bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& steps) {
   const auto by_cases = [&](const check::Product& product) {
@@ -97,9 +66,28 @@ bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& ste
   return false;
 }
 
+namespace {
+
+/// Whether the sum is not 0 at one of a few random points where the guards hold.
+bool differs_from_zero(const check::Sum& sum, const check::Guards& given, const check::Statement& statement) {
+  constexpr std::uint64_t max_points = 40;
+  for (std::uint64_t seed = 1; seed <= max_points; ++seed) {
+    try {
+      RandomPoint point(statement, seed);
+      const std::optional<Rational> value = point.value(sum);
+      if (value && value->num != 0 && point.satisfies(given)) return true;
+    } catch (const runtime::Error&) {  // a division by zero, or a number beyond 64 bits
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<std::string> Elaborator::find_cases(const check::Sum& products, const check::Guards& given) {
   constexpr std::size_t max_cases = 400;
   constexpr unsigned max_solver_steps = 200'000;  // of Z3, for a case
+  if (differs_from_zero(products, given, statement_)) return std::nullopt;
   std::string cases;
   std::set<std::string> shown;
   const auto is_shown = [&](const std::string& script, unsigned limit) {

@@ -9,10 +9,6 @@
 #include "algebra/terms/size_condition.h"
 #include "check/core_rule.h"
 #include "prove/elaboration/elaborate.h"
-#include "prove/elaboration/prove_zero.h"
-#include "prove/normal_form/definedness.h"
-#include "prove/normal_form/equality.h"
-#include "prove/normal_form/lower.h"
 #include "prove/prover/condition.h"
 #include "prove/refuter/size_sampler.h"
 #include "runtime/process/stopwatch.h"
@@ -24,153 +20,60 @@ using algebra::Relation;
 using algebra::SizeCondition;
 
 Prover::Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options)
-    : bank_(bank), symbols_(symbols), options_(options) {
-  solver_ = std::make_unique<Solver>(symbols, options_.solver);
-  is_partial_ = find_partial_functions(bank.library().functions());
-}
-
-Prover::~Prover() = default;
-
-const SolverStatistics& Prover::solver_statistics() const { return solver_->statistics(); }
-
-namespace {
-
-/// Appends conditions as guards. Inequations (≠) are left out, which is sound for facts.
-void append(Guards& facts, std::span<const SizeCondition> conditions, Fault fault) {
-  for (const SizeCondition& c : conditions) {
-    if (c.relation == Relation::Ne) continue;
-    const Poly difference = c.right - c.left;
-    const bool strict = c.relation == Relation::Lt || (c.relation == Relation::Le && fault == Fault::FactsMadeStrict);
-    facts.push_back({c.relation == Relation::Eq, strict ? difference - 1 : difference});
-  }
-}
-
-/// Returns the facts of the types and the condition.
-Guards facts_of(const algebra::TypedRule& typed, Fault fault) {
-  Guards facts;
-  append(facts, typed.rule.condition, fault);
-  append(facts, typed.facts, fault);
-  return facts;
-}
-
-}  // namespace
+    : bank_(bank), symbols_(symbols), options_(options), budget_(options.steps) {}
 
 ProofResult Prover::prove_equal(const algebra::TypedRule& typed) {
-  solver_->budget().refill();
-  return prove_equal_within_budget(typed);
-}
-
-/// The same as prove_equal, with the rest of the verdict's budget.
-ProofResult Prover::prove_equal_within_budget(const algebra::TypedRule& typed) {
-  return run_within_limits(typed, [&](ProofResult& result) {
-    for (std::size_t output = 0; output < typed.rule.source.size() && result.proved; ++output) {
-      compare_output(typed, output, result);
-    }
-    if (result.proved) compare_domains(typed, result);
-  });
+  budget_.refill();
+  return search(typed, Search::Full);
 }
 
 ProofResult Prover::prove_same_domain(const algebra::TypedRule& typed) {
-  if (!uses_any(typed, bank_, is_partial_)) return {true, {}};
-  solver_->budget().refill();
-  return run_within_limits(typed, [&](ProofResult& result) { compare_domains(typed, result); });
+  budget_.refill();
+  return search(typed, Search::Domains);
 }
 
-ProofResult Prover::run_within_limits(const algebra::TypedRule& typed,
-                                      const std::function<void(ProofResult&)>& compare) {
-  solver_->start(facts_of(typed, solver_->fault()), sample_sizes(typed, bank_, symbols_, options_.seed));
-  const Budget::ScopedLimit share(solver_->budget(), options_.steps);
-  ProofResult result{true, {}};
+ProofResult Prover::search(const algebra::TypedRule& typed, Search kind) {
+  using enum check::Statement::Lower;
   try {
-    compare(result);
+    check::Atoms atoms;
+    const check::Statement statement(check::to_core(typed.rule, bank_, symbols_, atoms), atoms,
+                                     kind == Search::Domains ? IfPartial : Always);
+    const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
+    ElaborationLimits limits = options_.elaboration;
+    limits.quick = limits.quick || kind == Search::Quick;
+    const Elaboration found = kind == Search::Domains ? elaborate_domains(statement, {}, samples, limits)
+                                                      : elaborate(statement, samples, limits);
+    queries_ += found.queries;
+    budget_.spend(found.work);
+    return {found.proof.has_value(), found.reason};
+  } catch (const check::CheckError& error) {
+    return {false, error.what};
   } catch (const LimitReached& limit) {
     return {false, limit.what};
   } catch (const runtime::Interrupted&) {
     throw;
-  } catch (const runtime::Error& error) {
+  } catch (const runtime::Error& error) {  // for instance a number beyond 64 bits
     return {false, error.what()};
   }
-  return result;
-}
-
-void Prover::compare_output(const algebra::TypedRule& typed, std::size_t output, ProofResult& result) {
-  const algebra::Shape& shape = typed.types.at(typed.rule.source[output]);
-  IndexSupply supply(symbols_);
-  std::vector<Poly> index;
-  Guards ranges;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    index.emplace_back(symbols_.index("i" + std::to_string(d)));
-    append_range(ranges, index.back(), shape[d]);
-  }
-  const Solver::Assumption inside(*solver_, ranges);
-  Lowering lowering(typed, bank_, *solver_, supply);
-  Sum difference = lowering.element(typed.rule.source[output], index);
-  Sum minus = lowering.element(typed.rule.target[output], index);
-  if (!solver_->has_fault(Fault::TargetNotNegated)) minus = negate(std::move(minus));
-  difference.insert(difference.end(), std::make_move_iterator(minus.begin()), std::make_move_iterator(minus.end()));
-  Equality equality(bank_, *solver_, supply, options_.align);
-  if (equality.is_zero(std::move(difference))) return;
-  result = {false, "output " + std::to_string(output) + ": nothing cancels " + equality.uncancelled_product()};
-}
-
-/// Compares the domains of sides whose values are equal.
-void Prover::compare_domains(const algebra::TypedRule& typed, ProofResult& result) {
-  if (!uses_any(typed, bank_, is_partial_)) return;
-  IndexSupply supply(symbols_);
-  const std::vector<DefinednessCondition> of_source =
-      collect_definedness_conditions(typed.rule.source, typed, bank_, *solver_, supply);
-  const std::vector<DefinednessCondition> of_target =
-      collect_definedness_conditions(typed.rule.target, typed, bank_, *solver_, supply);
-  Equality equality(bank_, *solver_, supply, options_.align);
-  const auto by_laws = [&](const Sum& sum) {
-    const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
-    return prove_zero(sum, solver_->assumptions(), typed, bank_, symbols_, samples, options_.align,
-                      options_.elaboration);
-  };
-  Definedness definedness(bank_, *solver_, supply, equality, options_.align, by_laws);
-  if (!definedness.all_follow(of_target, of_source)) {
-    result = {false, "the target may be undefined where the source is not, by " + definedness.unproved_condition()};
-  } else if (!definedness.all_follow(of_source, of_target)) {
-    result = {false, "the source may be undefined where the target is not, by " + definedness.unproved_condition()};
-  }
-}
-
-Proved Prover::proved(algebra::TypedRule typed) const {
-  if (solver_->has_fault(Fault::ConditionDropped)) typed.rule.condition.clear();
-  return {std::move(typed), {}, {}, {}, 0, 0};
 }
 
 Verdict Prover::decide(const algebra::TypedRule& typed) {
-  Budget* budget = &solver_->budget();
-  Refutation refutation = refute(typed, bank_, symbols_, options_.seed, options_.refute, budget);
+  Refutation refutation = refute(typed, bank_, symbols_, options_.seed, options_.refute, &budget_);
   if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
   if (refutation.compared == 0) return Unknown{"no small sizes satisfy its types and its condition"};
-  const ProofResult result = prove_equal_within_budget(typed);
-  if (result.proved) return proved(typed);
-  if (const auto split = split_sizes(typed); split && prove_equal_within_budget(*split).proved) return proved(*split);
+  ProofResult result = search(typed, Search::Quick);
+  if (result.proved) return Proved{typed, {}, {}, {}, 0, 0};
+  if (const auto split = split_sizes(typed); split && search(*split, Search::Quick).proved)
+    return Proved{*split, {}, {}, {}, 0, 0};
   RefuteLimits thorough = options_.refute;
   thorough.tries *= 8;
   thorough.attempts *= 4;
   thorough.all_special_values = true;
-  refutation = refute(typed, bank_, symbols_, options_.seed + 1, thorough, budget);
+  refutation = refute(typed, bank_, symbols_, options_.seed + 1, thorough, &budget_);
   if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
-  if (prove_by_elaboration(typed)) return proved(typed);
+  result = search(typed, Search::Full);
+  if (result.proved) return Proved{typed, {}, {}, {}, 0, 0};
   return Unknown{result.reason};
-}
-
-/// Proves a rule whose normal forms differ by proof steps, which also use laws of functions and maxima.
-bool Prover::prove_by_elaboration(const algebra::TypedRule& typed) {
-  if (solver_->fault() != Fault::None) return false;  // faults are injected into the comparison of normal forms only
-  try {
-    check::Atoms atoms;
-    const check::Statement statement(check::to_core(typed.rule, bank_, symbols_, atoms), atoms);
-    const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
-    if (!elaborate(statement, samples, options_.align, options_.elaboration).proof) return false;
-  } catch (const check::CheckError&) {
-    return false;
-  }
-  if (!uses_any(typed, bank_, is_partial_)) return true;
-  return run_within_limits(typed, [&](ProofResult& result) { compare_domains(typed, result); }).proved;
 }
 
 /// Adds d = p + q with a new size q wherever typing implies p < d for a size d. The difference d - p is then a size,
@@ -194,28 +97,31 @@ std::optional<algebra::TypedRule> Prover::split_sizes(const algebra::TypedRule& 
 std::optional<Proved> Prover::prove_under_condition(const algebra::TypedRule& typed,
                                                     const std::vector<std::vector<std::int64_t>>* example) {
   const auto is_provable = [this](const algebra::TypedRule& conditioned) {
-    return prove_equal_within_budget(conditioned).proved;
+    return search(conditioned, Search::Quick).proved;
   };
   std::optional<ConditionalRule> found = find_condition(typed, bank_, symbols_, options_.seed, options_.refute,
-                                                        options_.condition, example, solver_->budget(), is_provable);
+                                                        options_.condition, example, budget_, is_provable);
   if (!found) return std::nullopt;
-  Proved result = proved(std::move(found->typed));
-  result.found = std::move(found->equations);
-  return result;
+  return Proved{std::move(found->typed), std::move(found->equations), {}, {}, 0, 0};
 }
 
 /// Whether the condition holds for all sizes that satisfy the others.
 bool Prover::is_implied(const SizeCondition& condition, std::span<const SizeCondition> known) {
   if (algebra::holds(condition, symbols_) == algebra::Truth::Yes) return true;
-  Guards facts, goal;
-  append(facts, known, Fault::None);
-  append(goal, {&condition, 1}, Fault::None);
-  try {
-    solver_->start(std::move(facts));
-    return !goal.empty() && solver_->is_implied({}, goal[0], "narrowing");
-  } catch (const LimitReached&) {
-    return false;
-  }
+  check::Atoms atoms;
+  check::PolysByName sizes;  // other names than in the rule, where open sizes have names that no text has
+  const auto poly = [&](const Poly& from) {
+    for (const algebra::Atom size : symbols_.atoms(from))
+      sizes.try_emplace(symbols_.name(size), atoms.size("s" + std::to_string(sizes.size())));
+    return check::to_core(from, symbols_, atoms, &sizes);
+  };
+  const auto guards = [&](const SizeCondition& each) {
+    return check::to_guards(each.relation, poly(each.left), poly(each.right));
+  };
+  check::Guards given;
+  for (const SizeCondition& each : known) given = check::conjunction(std::move(given), guards(each));
+  const check::Guards goals = guards(condition);  // none of ≠
+  return !goals.empty() && follow(given, goals, atoms);
 }
 
 std::vector<SizeCondition> Prover::narrowing(const algebra::TypedRule& typed, const std::vector<SizeCondition>& found) {
@@ -303,8 +209,8 @@ std::string describe_condition(const algebra::Rule& text, const algebra::TypedRu
 
 Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example) {
   const runtime::Stopwatch watch;
-  const std::uint64_t queries = solver_->statistics().queries;
-  solver_->budget().refill();
+  const std::uint64_t queries = queries_;
+  budget_.refill();
   std::variant<algebra::TypedRule, algebra::TypeError> types = algebra::infer_types(rule, bank_, symbols_, example);
   if (const auto* error = std::get_if<algebra::TypeError>(&types)) return IllTyped{error->what};
   const auto& typed = std::get<algebra::TypedRule>(types);
@@ -331,7 +237,7 @@ Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<s
       for (SizeCondition& each : result->narrowing) each = names.equation(each);
       result->condition = describe_condition(rule, typed, *result, names, bank_, symbols_);
     }
-    result->queries = solver_->statistics().queries - queries;
+    result->queries = queries_ - queries;
     result->seconds = watch.seconds();
   }
   return verdict;

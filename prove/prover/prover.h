@@ -1,27 +1,23 @@
-// Proves rules from the operators' definitions, for all sizes: types them, searches for a counterexample, compares
-// normal forms, and searches for equations between sizes if a rule holds only under some.
+// Proves rules from the operators' definitions, for all sizes: types them, searches for a counterexample and for a
+// proof that the checker accepts, and searches for equations between sizes if a rule holds only under some.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 
+#include "prove/elaboration/elaboration.h"
 #include "prove/elaboration/limits.h"
-#include "prove/normal_form/align.h"
 #include "prove/prover/condition.h"
 #include "prove/prover/verdict.h"
 #include "prove/refuter/refute.h"
-#include "prove/solver/solver.h"
 
 namespace rulemill::prove {
 
 struct ProverOptions {
   std::uint64_t seed = 1;
   RefuteLimits refute;
-  SolverLimits solver;
-  AlignmentLimits align;
   ConditionLimits condition;
-  std::uint64_t steps = 150'000'000;  // work of one proof; SolverLimits::steps limits all work of one verdict
+  std::uint64_t steps = 400'000'000;  // of work for one verdict, a few seconds; ElaborationLimits limits each proof
   bool find_conditions = true;
   ElaborationLimits elaboration;
 };
@@ -35,7 +31,6 @@ class Prover {
  public:
   /// `bank` and `symbols` hold the rules and must outlive the prover, which adds typed copies of their terms.
   Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options = {});
-  ~Prover();
 
   /// Returns the verdict on a rule, typed or not. A rule that holds only under a condition is narrowed to it. With an
   /// example (a candidate's concrete shapes), numbers among its sizes are examples of sizes, and only
@@ -51,29 +46,27 @@ class Prover {
   std::vector<algebra::SizeCondition> narrowing(const algebra::TypedRule& typed,
                                                 const std::vector<algebra::SizeCondition>& found);
   /// Returns the work that the last verdict or proof took.
-  std::uint64_t steps() const { return solver_->budget().spent(); }
-
-  const SolverStatistics& solver_statistics() const;
+  std::uint64_t steps() const { return budget_.spent(); }
+  /// Returns the number of questions about integers that all searches asked.
+  std::uint64_t queries() const { return queries_; }
   const ProverOptions& options() const { return options_; }
 
  private:
-  ProofResult prove_equal_within_budget(const algebra::TypedRule& typed);
-  ProofResult run_within_limits(const algebra::TypedRule& typed, const std::function<void(ProofResult&)>& compare);
-  void compare_output(const algebra::TypedRule& typed, std::size_t output, ProofResult& result);
-  void compare_domains(const algebra::TypedRule& typed, ProofResult& result);
+  /// Quick: by simplification and cancellation. Full: also by laws. Domains: only where the sides are defined.
+  enum class Search : std::uint8_t { Quick, Full, Domains };
+  /// Searches for a proof of the rule's statement, with the rest of the verdict's budget.
+  ProofResult search(const algebra::TypedRule& typed, Search kind);
   Verdict decide(const algebra::TypedRule& typed);
-  bool prove_by_elaboration(const algebra::TypedRule& typed);
   std::optional<algebra::TypedRule> split_sizes(const algebra::TypedRule& typed);
   std::optional<Proved> prove_under_condition(const algebra::TypedRule& typed,
                                               const std::vector<std::vector<std::int64_t>>* example);
-  Proved proved(algebra::TypedRule typed) const;
   bool is_implied(const algebra::SizeCondition& condition, std::span<const algebra::SizeCondition> known);
 
   algebra::TermBank& bank_;
   algebra::Symbols& symbols_;
   ProverOptions options_;
-  std::unique_ptr<Solver> solver_;
-  std::vector<bool> is_partial_;  // by function
+  Budget budget_;
+  std::uint64_t queries_ = 0;
 };
 
 }  // namespace rulemill::prove

@@ -10,7 +10,7 @@
 #include "algebra/execution/plan.h"
 #include "algebra/operators/function_domain.h"
 #include "algebra/sizes/checked.h"
-#include "prove/normal_form/definedness.h"
+#include "algebra/terms/rule_text.h"
 #include "prove/refuter/boundary_values.h"
 #include "prove/refuter/size_sampler.h"
 #include "runtime/text/error.h"
@@ -43,7 +43,7 @@ class Refuter {
     std::vector<TermId> roots = rule.rule.source;
     roots.insert(roots.end(), rule.rule.target.begin(), rule.rule.target.end());
     nodes_ = bank.nodes(roots);
-    partial_ = uses_any(rule, bank, find_partial_functions(bank.library().functions()));
+    partial_ = algebra::applies_partial_function(rule.rule, bank);
     find_scalar_kinds();
   }
 

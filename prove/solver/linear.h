@@ -2,20 +2,28 @@
 // unsatisfiable over the rationals already, once its integer guards are tight. Others go to Z3.
 #pragma once
 
+#include <set>
 #include <vector>
 
-#include "prove/solver/budget.h"
 #include "prove/solver/query.h"
 
 namespace rulemill::prove {
 
+/// Lemmas that are tried last: where their premises are asserted literally, also in cases of other lemmas' premises, or
+/// once the first premise's complement is infeasible.
+struct LiteralLemmas {
+  std::vector<Lemma> lemmas;
+  std::set<std::size_t> used;  // positions of those that the answer true needs
+  bool quick = false;          // only where their premises are asserted literally
+};
+
 /// True if no rationals satisfy the query's assertions and its lemmas whose premises are implied. Products, divisions
-/// and extrema are opaque. Returns false on overflow, or after a fixed number of pivots. Without `derive_premises`,
-/// premises must be asserted literally, which takes one run of the method. Its work is spent from `budget` if given.
-bool is_linearly_infeasible(const Query& query, bool derive_premises = true, Budget* budget = nullptr);
+/// and extrema are opaque. Returns false on overflow, or after a fixed number of pivots. Premises must be
+/// asserted literally, which takes one run of the method.
+bool is_linearly_infeasible(const Query& query, LiteralLemmas* more = nullptr);
 
 /// True if the query's indicators sum to zero wherever its assertions hold: each assignment of truth values to their
 /// guards is infeasible or sums to zero.
-bool indicators_vanish(const Query& query, Budget* budget = nullptr);
+bool indicators_vanish(const Query& query, LiteralLemmas* more = nullptr);
 
 }  // namespace rulemill::prove

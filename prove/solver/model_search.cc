@@ -1,6 +1,7 @@
 #include "prove/solver/model_search.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -37,7 +38,7 @@ struct Condition {
 /// The search for a model of one query, at any number of sizes.
 class ModelSearch {
  public:
-  ModelSearch(const Query& query, const Symbols& symbols) : symbols_(symbols) {
+  ModelSearch(const Query& query, const Atoms& atoms) : atoms_(atoms) {
     for (const Guard& guard : query.asserted) add(guard);
     value_.resize(indices_.size());
     in_nonlinear_.assign(indices_.size(), false);
@@ -50,11 +51,7 @@ class ModelSearch {
     }
   }
 
-  /// The number of conditions evaluated by the last run.
-  std::uint64_t work() const { return work_; }
-
   std::optional<Models::Values> run(const Models::Values& sizes) {
-    work_ = 0;
     steps_ = 0;
     set_sizes(sizes);
     assigned_.assign(indices_.size(), false);
@@ -71,8 +68,11 @@ class ModelSearch {
   void add(const Guard& guard) {
     Condition condition;
     condition.guard = &guard;
-    for (const Atom atom : symbols_.atoms(guard.poly)) {
-      if (symbols_.kind(atom) == Symbols::Kind::Size)
+    std::set<Atom> all;
+    atoms_.collect(guard.poly, all);
+    for (const Atom atom : all) {
+      if (atoms_.is_compound(atom)) continue;
+      if (atoms_.kind(atom) == Atoms::Kind::Size)
         position(sizes_, atom);
       else
         condition.indices.push_back(position(indices_, atom));
@@ -81,10 +81,9 @@ class ModelSearch {
     for (const Poly::Term& term : guard.poly.terms()) {
       Condition::Term read{term.coefficient, {}, {}};
       for (const Atom atom : term.monomial) {
-        const Symbols::Kind kind = symbols_.kind(atom);
-        if (kind == Symbols::Kind::Size) {
+        if (atoms_.kind(atom) == Atoms::Kind::Size) {
           read.sizes.push_back(atom);
-        } else if (kind == Symbols::Kind::Index && !read.index) {
+        } else if (!atoms_.is_compound(atom) && !read.index) {
           read.index = position(indices_, atom);
         } else {
           condition.linear = false;
@@ -132,7 +131,7 @@ class ModelSearch {
         sum = checked_add(sum, checked_multiply(coefficient, value_[index]));
       }
     } else {
-      sum = symbols_.evaluate(condition.guard->poly, [&](Atom atom) { return number(atom); });
+      sum = evaluate(condition.guard->poly, atoms_, [&](Atom atom) { return number(atom); });
     }
     return condition.guard->equality ? sum == 0 : sum >= 0;
   }
@@ -145,7 +144,6 @@ class ModelSearch {
   /// The range of an index by the linear guards whose other indices are assigned.
   Range range_of(std::size_t index) {
     Range range;
-    work_ += 4 * conditions_.size();
     bool below = false;
     bool above = false;
     for (const std::size_t c : conditions_of_[index]) {
@@ -206,7 +204,6 @@ class ModelSearch {
     assigned_[chosen] = true;
     for (std::int64_t value = best.low; value <= best.high; ++value) {
       if (++steps_ > max_steps) break;
-      work_ += 4 * conditions_.size();
       value_[chosen] = value;
       number(indices_[chosen]) = value;
       const bool consistent = std::ranges::all_of(conditions_of_[chosen], [&](std::size_t c) {
@@ -220,7 +217,7 @@ class ModelSearch {
     return false;
   }
 
-  const Symbols& symbols_;
+  const Atoms& atoms_;
   std::vector<Atom> sizes_, indices_;
   std::vector<Condition> conditions_;
   std::vector<std::vector<std::size_t>> conditions_of_;  // by index: the conditions in which it occurs
@@ -230,36 +227,29 @@ class ModelSearch {
   std::vector<std::int64_t> value_;    // by index
   std::vector<bool> assigned_;
   int steps_ = 0;
-  std::uint64_t work_ = 0;
 };
 
-std::optional<Models::Values> find_model(ModelSearch& search, const Models::Values& sizes, Budget* budget) {
-  std::optional<Models::Values> values;
-  std::uint64_t work = 1;
+std::optional<Models::Values> find_model(ModelSearch& search, const Models::Values& sizes) {
   try {
-    values = search.run(sizes);
-    work += search.work();
+    return search.run(sizes);
   } catch (const runtime::Error&) {  // a division by zero, or an overflow, at these sizes
+    return std::nullopt;
   }
-  if (budget != nullptr) budget->spend(work);
-  return values;
 }
 
 }  // namespace
 
-std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols,
-                                         Budget* budget) {
-  ModelSearch search(query, symbols);
-  return find_model(search, sizes, budget);
+std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Atoms& atoms) {
+  ModelSearch search(query, atoms);
+  return find_model(search, sizes);
 }
 
-bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Symbols& symbols,
-               Budget* budget) {
+bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Atoms& atoms) {
   if (models.contains_model_of(query)) return true;
   if (!query.indicators.empty() || samples.empty()) return false;
-  ModelSearch search(query, symbols);
+  ModelSearch search(query, atoms);
   for (const Models::Values& sizes : samples) {
-    const auto values = find_model(search, sizes, budget);
+    const auto values = find_model(search, sizes);
     if (!values) continue;
     models.add(*values, query);
     return true;

@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "prove/solver/budget.h"
 #include "prove/solver/models.h"
 #include "prove/solver/query.h"
 
@@ -11,11 +10,9 @@ namespace rulemill::prove {
 
 /// Returns values of all sizes and indices that satisfy the query, where products and divisions have their true values;
 /// nothing if none is found within a fixed number of steps. Sizes that are not in `sizes` are 1.
-std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols,
-                                         Budget* budget = nullptr);
+std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Atoms& atoms);
 
 /// Returns whether a stored model satisfies the query, or one found at one of the sizes, which is then stored.
-bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Symbols& symbols,
-               Budget* budget = nullptr);
+bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Atoms& atoms);
 
 }  // namespace rulemill::prove

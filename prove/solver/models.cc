@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algebra/sizes/checked.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
@@ -12,11 +13,35 @@ constexpr std::size_t kept_models = 24;
 
 }  // namespace
 
+std::int64_t evaluate(const Poly& poly, const Atoms& atoms, const std::function<std::int64_t(Atom)>& value) {
+  const auto value_of = [&](Atom atom) {
+    if (!atoms.is_compound(atom)) return value(atom);
+    const std::int64_t left = evaluate(atoms.left(atom), atoms, value),
+                       right = evaluate(atoms.right(atom), atoms, value);
+    switch (atoms.kind(atom)) {
+      case Atoms::Kind::Min:
+        return std::min(left, right);
+      case Atoms::Kind::Max:
+        return std::max(left, right);
+      default:
+        if (right == 0) throw runtime::Error("model", "a division by zero");
+        return algebra::floor_quotient(left, right);
+    }
+  };
+  std::int64_t sum = 0;
+  for (const Poly::Term& term : poly.terms()) {
+    std::int64_t product = term.coefficient;
+    for (const Atom atom : term.monomial) product = algebra::checked_multiply(product, value_of(atom));
+    sum = algebra::checked_add(sum, product);
+  }
+  return sum;
+}
+
 std::int64_t Models::evaluate(const Values& values, const Poly& poly) const {
-  return symbols_.evaluate(poly, [&](Atom atom) {
+  return prove::evaluate(poly, atoms_, [&](Atom atom) {
     const auto found = values.find(atom);
     if (found != values.end()) return found->second;
-    return symbols_.kind(atom) == Symbols::Kind::Size ? std::int64_t{1} : std::int64_t{0};
+    return atoms_.kind(atom) == Atoms::Kind::Size ? std::int64_t{1} : std::int64_t{0};
   });
 }
 
@@ -63,7 +88,7 @@ bool Models::contains_model_of(const Query& query) {
 
 void Models::add(const Values& values, const Query& query) {
   const bool sizes = std::all_of(values.begin(), values.end(), [&](const auto& entry) {
-    return symbols_.kind(entry.first) != Symbols::Kind::Size || entry.second >= 1;
+    return atoms_.kind(entry.first) != Atoms::Kind::Size || entry.second >= 1;
   });
   if (!sizes || !satisfies(values, query)) return;
   models_.push_front(values);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 
@@ -11,13 +12,16 @@
 
 namespace rulemill::prove {
 
+/// The value of a polynomial where sizes and indices have the values. Throws Error on a division by zero or an
+/// overflow.
+std::int64_t evaluate(const Poly& poly, const Atoms& atoms, const std::function<std::int64_t(Atom)>& value);
+
 class Models {
  public:
   using Values = std::unordered_map<Atom, std::int64_t>;
 
-  explicit Models(const Symbols& symbols) : symbols_(symbols) {}
+  explicit Models(const Atoms& atoms) : atoms_(atoms) {}
 
-  void clear() { models_.clear(); }
   /// True if some stored model satisfies the query, where products and divisions have their true values.
   bool contains_model_of(const Query& query);
   /// The polynomial's value in the model that was used or added last; nothing if it has none.
@@ -30,7 +34,7 @@ class Models {
   bool satisfies(const Values& values, const Query& query) const;
   bool satisfies(const Values& values, const Guard& guard) const;
 
-  const Symbols& symbols_;
+  const Atoms& atoms_;
   std::deque<Values> models_;  // most recently used first
 };
 

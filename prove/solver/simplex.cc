@@ -79,7 +79,13 @@ bool Simplex::is_infeasible() {
       const bool rises = (coefficient > 0) == (direction < 0);  // the basic slack needs this column to rise
       if (!is_slack(column) || (rises && !slacks_[column - variables_].equality)) entering = column;
     }
-    if (entering == columns) return true;
+    if (entering == columns) {  // the row's slacks alone can't be at or above their bounds
+      conflict_ = {row.basic - variables_};
+      for (std::size_t column = variables_; column < columns; ++column) {
+        if (row.coefficients[column] != 0) conflict_.push_back(column - variables_);
+      }
+      return true;
+    }
     const std::size_t slack = row.basic;
     if (!pivot(leaving, entering)) return false;
     value_[slack] = slacks_[slack - variables_].bound;

@@ -17,6 +17,8 @@ class Simplex {
 
   /// True if no rationals satisfy all constraints. Returns false on overflow, or after too many pivots.
   bool is_infeasible();
+  /// A minimal infeasible subset of the constraints, by their order, once is_infeasible has returned true.
+  const std::vector<std::size_t>& conflict() const { return conflict_; }
   /// The number of tableau entries read so far.
   std::uint64_t work() const { return work_; }
 
@@ -41,6 +43,7 @@ class Simplex {
   std::uint64_t work_ = 0;
   std::vector<Row> rows_;
   std::vector<Slack> slacks_;
+  std::vector<std::size_t> conflict_;
   std::vector<std::int64_t> value_;  // of nonbasic columns: a slack's bound, or 0
 };
 

@@ -14,6 +14,8 @@ struct Z3Session::Impl {
 Z3Session::Z3Session() = default;
 Z3Session::~Z3Session() = default;
 
+std::string Z3Session::version() { return Z3_get_full_version(); }
+
 std::string Z3Session::answer(const std::string& script, unsigned limit) {
   const bool of_reals = script.find(" Real)") != std::string::npos;
   if (!impl_ || of_reals) impl_ = std::make_unique<Impl>();  // so that the answer depends on the script alone

@@ -17,6 +17,7 @@ class Z3Session {
   /// Returns the answer to a script's one (check-sat): "unsat", "sat", "unknown", or Z3's error message. Limited by
   /// Z3's resource counter; signals do not interrupt it.
   std::string answer(const std::string& script, unsigned limit = 100'000'000);
+  static std::string version();
 
  private:
   struct Impl;

@@ -40,7 +40,7 @@ CandidateResult prove_candidate(const std::string& candidate, algebra::Library& 
   result.candidate = parsed.rule.id;
   result.example = std::move(parsed.example);
   set_verdict(prover.prove(parsed.rule, &result.example), result, bank, symbols);
-  result.queries = prover.solver_statistics().queries;
+  result.queries = prover.queries();
   return result;
 }
 
@@ -53,7 +53,7 @@ CandidateResult prove_rule(const std::string& rule, algebra::Library& library, c
   result.candidate = parsed.id;
   result.rule = rule;
   set_verdict(prover.prove(parsed), result, bank, symbols);
-  result.queries = prover.solver_statistics().queries;
+  result.queries = prover.queries();
   return result;
 }
 

@@ -4,7 +4,6 @@
 
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/rule_instance_text.h"
-#include "prove/normal_form/definedness.h"
 #include "prove/tasks/definition_proof.h"
 #include "prove/tasks/proof_cost.h"
 #include "prove/tasks/task.h"
@@ -31,10 +30,7 @@ void create_size_names(algebra::Symbols& symbols) {
 }  // namespace
 
 DerivationContext::DerivationContext(algebra::Library& library, const egraph::Limits& limits)
-    : library_(library),
-      bank_(library),
-      deriver_(bank_, symbols_, limits),
-      is_partial_(find_partial_functions(library.functions())) {
+    : library_(library), bank_(library), deriver_(bank_, symbols_, limits) {
   create_size_names(symbols_);
 }
 
@@ -83,7 +79,7 @@ CandidateResult DerivationContext::derive(const std::string& candidate, Domains 
   result.operators = std::max(bank_.nodes(goal.rule.source).size(), bank_.nodes(goal.rule.target).size());
   // Derivations compare values only; domains are compared separately.
   const auto have_equal_domains = [&] {
-    return domains == Domains::Equal || !uses_any(goal, bank_, is_partial_) ||
+    return domains == Domains::Equal || !algebra::applies_partial_function(goal.rule, bank_) ||
            has_same_domain(result.rule, library_, {});
   };
   const egraph::Derivation derivation = derive(goal, true, LimitPolicy::Default);

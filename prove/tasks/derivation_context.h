@@ -61,7 +61,6 @@ class DerivationContext {
   algebra::TermBank bank_;
   algebra::Symbols symbols_;
   egraph::Deriver deriver_;
-  std::vector<bool> is_partial_;  // by function
   std::vector<std::string> texts_;
   double seconds_ = 0;
 };

@@ -160,6 +160,21 @@ TEST_CASE("a certificate is deterministic") {
   CHECK(to_string(parse_certificate(to_string(*first), "test")) == to_string(*first));
 }
 
+TEST_CASE("a derived rule without a checkable proof is dropped, and its reason is kept") {
+  Database database(1000);
+  database.add_derived();
+  const std::string name = database.rules.rules.back().rule.id;
+  const std::size_t rules = database.rules.rules.size();
+  const auto dropped = certify_with(database.rules, database.library, database.bank, database.symbols,
+                                    [](const std::vector<std::string>& requests) {
+                                      return std::vector<std::string>(requests.size(), missing_proof("too long"));
+                                    });
+  REQUIRE(dropped.size() == 1);
+  CHECK(dropped[0].id == name);
+  CHECK(dropped[0].reason == "too long");
+  CHECK(database.rules.rules.size() == rules - 1);
+}
+
 TEST_CASE("a derived rule's certificate is checked by its rule instances") {
   Database database(4);
   database.add(database.rule("rule add_associates(x:2, y:2, z:2) add(add(x, y), z) => add(x, add(y, z))"));

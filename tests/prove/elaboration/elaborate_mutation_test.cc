@@ -37,7 +37,7 @@ class MutationRun {
 
   /// Runs the proof, and mutants of each step before it. Returns descriptions of mutants that changed a value.
   std::vector<std::string> run(std::size_t mutants_per_step) {
-    const auto elaboration = prove::elaborate(statement_, samples_, {}, {});
+    const auto elaboration = prove::elaborate(statement_, samples_);
     if (!elaboration.proof || samples_.empty()) return {};
     for (std::size_t o = 0; o < statement_.outputs(); ++o) {
       Sum sum = statement_.difference(o);

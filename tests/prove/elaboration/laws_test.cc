@@ -53,7 +53,7 @@ TEST_CASE("rules that only stronger laws would make true are not proved") {
     check::Atoms atoms;
     check::Statement statement(check::to_core(typed, weak.bank, weak.symbols, atoms), atoms);
     const auto samples = sample_sizes_by_name(typed, weak.bank, weak.symbols, 1);
-    CHECK_FALSE(elaborate(statement, samples, {}, {}).proof);
+    CHECK_FALSE(elaborate(statement, samples).proof);
     const auto differ = [&](std::uint64_t seed) {
       return check::evaluate(typed, weak.bank, weak.symbols, samples, seed).difference.has_value();
     };

@@ -3,8 +3,9 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "check/kernel/obligation.h"
 #include "prove/solver/model_search.h"
-#include "prove/solver/solver.h"
+#include "prove/solver/z3_session.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;
@@ -12,21 +13,23 @@ using namespace rulemill::prove;
 namespace {
 
 /// Random linear guards over a few indices and sizes.
-Query random_query(Symbols& symbols, std::mt19937& random) {
-  const std::vector<Poly> atoms = {Poly(symbols.index("i")), Poly(symbols.index("j")), Poly(symbols.index("k")),
-                                   Poly(symbols.size("m")), Poly(symbols.size("n"))};
-  Query query{"random", {}, {}, {}};
+Query random_query(Atoms& atoms, std::mt19937& random) {
+  const Poly m = atoms.size("m"), n = atoms.size("n");
+  const std::vector<Poly> all = {Poly(atoms.bound(0)), Poly(atoms.bound(1)), Poly(atoms.bound(2)), m, n};
+  Query query{{}, {}, {{{}, {false, m - 1}}, {{}, {false, n - 1}}}};
   const std::size_t guards = 2 + random() % 7;
   for (std::size_t g = 0; g < guards; ++g) {
     Poly poly(static_cast<std::int64_t>(random() % 9) - 4);
-    for (const Poly& atom : atoms) {
+    for (const Poly& atom : all) {
       if (random() % 2 == 0) poly += atom * Poly(static_cast<std::int64_t>(random() % 5) - 2);
     }
     query.asserted.push_back({random() % 5 == 0, poly});
   }
-  query.lemmas = make_lemmas(query, symbols);
   return query;
 }
+
+/// a ≥ 0 and b ≥ 0 imply a·b ≥ 0.
+Lemma product(const Poly& a, const Poly& b) { return {{{false, a}, {false, b}}, {false, a * b}}; }
 
 }  // namespace
 
@@ -35,13 +38,13 @@ TEST_CASE("no model contradicts what the linear check shows") {
   std::size_t shown = 0;
   std::size_t satisfied = 0;
   for (int round = 0; round < 2000; ++round) {
-    Symbols symbols;
-    const Query query = random_query(symbols, random);
+    Atoms atoms;
+    const Query query = random_query(atoms, random);
     bool model = false;
     for (std::int64_t m = 1; m <= 3 && !model; ++m) {
       for (std::int64_t n = 1; n <= 3 && !model; ++n) {
-        const Models::Values sizes = {{symbols.size("m"), m}, {symbols.size("n"), n}};
-        model = find_model(query, sizes, symbols).has_value();
+        const Models::Values sizes = {{*atoms.size("m").atom(), m}, {*atoms.size("n").atom(), n}};
+        model = find_model(query, sizes, atoms).has_value();
       }
     }
     const bool infeasible = is_linearly_infeasible(query);
@@ -55,29 +58,71 @@ TEST_CASE("no model contradicts what the linear check shows") {
 
 TEST_CASE("the linear check and Z3 agree on random queries") {
   std::mt19937 random(6);
+  Z3Session z3;
   for (int round = 0; round < 300; ++round) {
-    Symbols symbols;
-    const Query query = random_query(symbols, random);
-    SolverLimits limits;
-    limits.linear = false;
-    Solver z3(symbols, limits);
-    const bool unsatisfiable = z3.is_infeasible(query.asserted, "random");
-    if (is_linearly_infeasible(query)) CHECK(unsatisfiable);
+    Atoms atoms;
+    const Query query = random_query(atoms, random);
+    if (is_linearly_infeasible(query))
+      CHECK(z3.answer(check::smtlib({"", query.asserted, {}, {}, {}}, atoms)) == "unsat");
   }
 }
 
 TEST_CASE("an indicator is the sum of those that partition its region, and of no fewer") {
-  Symbols symbols;
-  const Poly i(symbols.index("i")), a(symbols.size("a")), b(symbols.size("b"));
+  Atoms atoms;
+  const Poly i(atoms.fresh_bound()), a = atoms.size("a"), b = atoms.size("b");
   const Guards whole = {{false, i}, {false, a + b - 1 - i}};
   const Guards first = {{false, i}, {false, a - 1 - i}};
   const Guards second = {{false, i - a}, {false, a + b - 1 - i}};
-  Query query{"split", {}, {{{1, 1}, whole}, {{-1, 1}, first}, {{-1, 1}, second}}, {}};
-  query.lemmas = make_lemmas(query, symbols);
+  const std::vector<Lemma> sizes = {{{}, {false, a - 1}}, {{}, {false, b - 1}}};
+  Query query{{}, {{{1, 1}, whole}, {{-1, 1}, first}, {{-1, 1}, second}}, sizes};
   CHECK(indicators_vanish(query));
   query.indicators.pop_back();
   CHECK_FALSE(indicators_vanish(query));
-  Query shifted{"shifted", {}, {{{1, 1}, first}, {{-1, 1}, {{false, i - 1}, {false, a - i}}}}, {}};
-  shifted.lemmas = make_lemmas(shifted, symbols);
+  const Query shifted{{}, {{{1, 1}, first}, {{-1, 1}, {{false, i - 1}, {false, a - i}}}}, sizes};
   CHECK_FALSE(indicators_vanish(shifted));
+}
+
+TEST_CASE("products of bounds fix a quotient, and only those that are needed are named") {
+  Atoms atoms;
+  const Poly i(atoms.fresh_bound()), n = atoms.size("n"), m = atoms.size("m"), q = atoms.quotient(i, n);
+  const std::vector<Lemma> definitions = {{{}, {false, n - 1}}, {{}, {false, m - 1}}, {{}, {false, i - n * q}}};
+  Query above{{{false, i}, {false, n - 1 - i}, {false, q - 1}}, {}, definitions};
+  LiteralLemmas products{{product(i, m), product(q - 1, n), product(q - 1, m)}, {}};
+  CHECK_FALSE(is_linearly_infeasible(above));
+  CHECK(is_linearly_infeasible(above, &products));
+  CHECK(products.used == std::set<std::size_t>{1});
+  above.asserted[1].poly = n - i;  // i = n has the quotient 1
+  products.used.clear();
+  CHECK_FALSE(is_linearly_infeasible(above, &products));
+  CHECK(products.used.empty());
+}
+
+TEST_CASE("a premise of a product holds once its complement is refuted, by another product") {
+  Atoms atoms;
+  const Poly i(atoms.fresh_bound()), n = atoms.size("n"), g = atoms.size("g"), q = atoms.quotient(i, n);
+  const std::vector<Lemma> definitions = {{{}, {false, n - 1}}, {{}, {false, g - 1}}, {{}, {false, n * q + n - 1 - i}}};
+  const Query query{{{false, i}, {false, -g * q - 1}}, {}, definitions};
+  LiteralLemmas products{{product(q, g), product(-q - 1, n)}, {}};
+  CHECK(is_linearly_infeasible(query, &products));
+  CHECK(products.used == std::set<std::size_t>{0, 1});
+  products = {{product(q, n), product(-q - 1, n)}, {}};
+  CHECK_FALSE(is_linearly_infeasible(query, &products));
+}
+
+TEST_CASE("a minimum is fixed in cases of its operands' order") {
+  Atoms atoms;
+  const Poly a = atoms.size("a"), b = atoms.size("b"), c(atoms.fresh_bound());
+  const Poly least = atoms.minimum(a + c, b + c), unmoved = atoms.minimum(a, b);
+  Query query{{{false, c + unmoved - least - 1}}, {}, {}};
+  const auto define = [&](const Poly& minimum, const Poly& l, const Poly& r) {
+    for (const Poly& each : {l, r}) query.lemmas.push_back({{}, {false, each - minimum}});
+    query.lemmas.push_back({{{false, r - l}}, {false, minimum - l}});
+    query.lemmas.push_back({{{false, l - r}}, {false, minimum - r}});
+  };
+  define(least, a + c, b + c);
+  define(unmoved, a, b);
+  LiteralLemmas none;
+  CHECK(is_linearly_infeasible(query, &none));
+  query.asserted[0].poly += 1;
+  CHECK_FALSE(is_linearly_infeasible(query, &none));
 }

@@ -6,29 +6,37 @@
 #include <optional>
 #include <vector>
 
-#include "prove/normal_form/normal_form.h"
-#include "prove/solver/solver.h"
+#include "check/kernel/normal_form.h"
+#include "prove/elaboration/limits.h"
+#include "prove/solver/budget.h"
 
 namespace rulemill::prove {
 
-/// Limits on the number of maps, and of choices within nested sums.
-struct AlignmentLimits {
-  std::size_t maps = 24;
-  std::size_t choices = 256;
-  Fault fault = Fault::None;  // injected by tests
-};
+using check::Atom;
+using check::Atoms;
+using check::Factor;
+using check::Images;
+using check::Poly;
+using check::Product;
+using check::Sum;
+
+/// True if any of the atoms occurs in the polynomial, at any depth.
+bool mentions(const Poly& poly, const std::vector<Atom>& atoms, const Atoms& table);
+
+/// Gives every bound index, at any depth, a name of its own, which no text has (Atoms::level).
+void rename_bound(Product& product, Atoms& atoms);
+void rename_bound(Factor& factor, Atoms& atoms);
 
 /// The solution of equations poly = 0 in triangular form for the unknowns that occur with coefficient ±1.
 struct SolvedIndices {
-  Substitution map;
+  Images map;
   std::vector<Poly> rest;  // unsolved equations, none trivially true
 };
-SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknowns, Symbols& symbols,
+SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknowns, Atoms& atoms,
                             Budget& budget);
 
 /// True if the affine map from `to` to the images of `from` has determinant ±1.
-bool is_unimodular(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& to,
-                   const Symbols& symbols);
+bool is_unimodular(const Images& map, const std::vector<Atom>& from, const std::vector<Atom>& to, const Atoms& atoms);
 
 /// Equations between indices under which factors can be equal, and the bound indices of nested sums as unknowns.
 struct Equations {
@@ -46,14 +54,14 @@ std::vector<Equations> unifying_equations(const std::vector<FactorPair>& pairs, 
                                           std::size_t limit, Budget& budget);
 
 /// Returns candidate maps from the bound indices of `product` to those of `onto`, for one pairing of their factors.
-std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
-                                         const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                         Symbols& symbols, const AlignmentLimits& limits, Budget& budget);
+std::vector<Images> candidate_maps(const Product& product, const Product& onto, const std::vector<FactorPair>& pairs,
+                                   const std::vector<bool>& commutative, Atoms& atoms, const ElaborationLimits& limits,
+                                   Budget& budget);
 
 /// Completes `map` by mapping its missing indices of `from` to those of `onto`, in every order. Adds the unimodular
 /// maps to `maps`, up to the limit in total.
-void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
-                   Symbols& symbols, const AlignmentLimits& limits, Budget& budget, std::vector<Substitution>& maps);
+void complete_maps(const Images& map, const std::vector<Atom>& from, const std::vector<Atom>& onto, Atoms& atoms,
+                   const ElaborationLimits& limits, Budget& budget, std::vector<Images>& maps);
 
 /// True if the heads of their factors and the numbers of their bound indices allow an alignment.
 bool are_comparable(const Product& a, const Product& b);

@@ -10,5 +10,7 @@ namespace rulemill::prove {
 bool is_piecewise(const algebra::Function& function);
 /// True for these and for functions with floor, powers and other quotients, except 1/t.
 bool is_evaluated_by_cases(const algebra::Function& function);
+/// True for 1/t.
+bool is_reciprocal(const algebra::Function& function);
 
 }  // namespace rulemill::prove

@@ -1,8 +1,10 @@
-#include "prove/normal_form/align.h"
+#include "prove/elaboration/align.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 namespace rulemill::prove {
 
@@ -12,14 +14,43 @@ bool has(const std::vector<Atom>& atoms, Atom atom) {
   return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
 }
 
-std::size_t count_unknown(const Poly& poly, const std::vector<Atom>& unknowns, const Symbols& symbols) {
-  std::size_t count = 0;
-  for (const Atom atom : symbols.atoms(poly)) count += has(unknowns, atom) ? 1 : 0;
-  return count;
+std::size_t count_unknown(const Poly& poly, const std::vector<Atom>& unknowns, const Atoms& atoms) {
+  std::set<Atom> all;
+  atoms.collect(poly, all);
+  return static_cast<std::size_t>(std::ranges::count_if(all, [&](Atom atom) { return has(unknowns, atom); }));
+}
+
+/// A key that equal factors share: the kind, the symbol and the number of bound indices.
+std::tuple<Factor::Kind, std::uint32_t, std::size_t> head(const Factor& factor) {
+  return {factor.kind, factor.symbol, factor.bound.size()};
+}
+
+template <class Part>
+void rename_bound(Part& part, std::size_t& level, Atoms& atoms);
+
+void rename_inside(Factor& factor, std::size_t& level, Atoms& atoms) {
+  for (Sum& argument : factor.arguments) {
+    for (Product& product : argument) rename_bound(product, level, atoms);
+  }
+}
+void rename_inside(Product& product, std::size_t& level, Atoms& atoms) {
+  for (Factor& factor : product.factors) rename_bound(factor, level, atoms);
+}
+
+template <class Part>
+void rename_bound(Part& part, std::size_t& level, Atoms& atoms) {
+  Images names;
+  for (Atom& atom : part.bound) {
+    const Atom name = atoms.level(level++);
+    names[atom] = Poly(name);
+    atom = name;
+  }
+  if (!names.empty()) check::for_each_poly(part, [&](Poly& poly) { poly = atoms.substitute(poly, names); });
+  rename_inside(part, level, atoms);
 }
 
 using Wide = __int128;  // holds the difference of two products of coefficients, which are below 2^63
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t max_minor = std::numeric_limits<std::int64_t>::max();
 
 /// Determinant by fraction-free elimination (Bareiss). Every intermediate value is a minor of the matrix. Returns
 /// nothing if one exceeds 64 bits.
@@ -38,7 +69,7 @@ std::optional<std::int64_t> determinant(std::vector<std::vector<std::int64_t>> m
     for (std::size_t i = k + 1; i < n; ++i) {
       for (std::size_t j = k + 1; j < n; ++j) {
         const Wide minor = (Wide{m[i][j]} * m[k][k] - Wide{m[i][k]} * m[k][j]) / previous;
-        if (minor > largest || minor < -largest) return std::nullopt;
+        if (minor > max_minor || minor < -max_minor) return std::nullopt;
         m[i][j] = static_cast<std::int64_t>(minor);
       }
     }
@@ -49,7 +80,26 @@ std::optional<std::int64_t> determinant(std::vector<std::vector<std::int64_t>> m
 
 }  // namespace
 
-SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknowns, Symbols& symbols,
+bool mentions(const Poly& poly, const std::vector<Atom>& atoms, const Atoms& table) {
+  return std::ranges::any_of(poly.terms(), [&](const Poly::Term& term) {
+    return std::ranges::any_of(term.monomial, [&](Atom atom) {
+      if (has(atoms, atom)) return true;
+      return table.is_compound(atom) &&
+             (mentions(table.left(atom), atoms, table) || mentions(table.right(atom), atoms, table));
+    });
+  });
+}
+
+void rename_bound(Product& product, Atoms& atoms) {
+  std::size_t level = 0;
+  rename_bound(product, level, atoms);
+}
+void rename_bound(Factor& factor, Atoms& atoms) {
+  std::size_t level = 0;
+  rename_bound(factor, level, atoms);
+}
+
+SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknowns, Atoms& atoms,
                             Budget& budget) {
   SolvedIndices solved;
   while (true) {
@@ -58,31 +108,30 @@ SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>
     std::size_t best_count = 0;
     std::optional<std::pair<Atom, Poly>> best;
     for (const Poly& equation : equations) {
-      const std::size_t count = count_unknown(equation, unknowns, symbols);
+      const std::size_t count = count_unknown(equation, unknowns, atoms);
       if (count == 0 || (best && count >= best_count)) continue;
       for (const Poly::Term& term : equation.terms()) {
         if (term.monomial.size() != 1 || (term.coefficient != 1 && term.coefficient != -1)) continue;
         const Atom atom = term.monomial[0];
         if (!has(unknowns, atom)) continue;
         const Poly rest = equation - Poly::from_terms({term});
-        if (symbols.contains(rest, atom)) continue;
+        if (atoms.occurs(rest, atom)) continue;
         best = {atom, term.coefficient == 1 ? -rest : rest};
         best_count = count;
         break;
       }
     }
     if (!best) break;
-    const Substitution step{*best};
-    for (auto& [atom, value] : solved.map) value = symbols.substitute(value, step);
-    for (Poly& equation : equations) equation = symbols.substitute(equation, step);
+    const Images step{*best};
+    for (auto& [atom, value] : solved.map) value = atoms.substitute(value, step);
+    for (Poly& equation : equations) equation = atoms.substitute(equation, step);
     solved.map.insert(*best);
   }
   solved.rest = std::move(equations);
   return solved;
 }
 
-bool is_unimodular(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& to,
-                   const Symbols& symbols) {
+bool is_unimodular(const Images& map, const std::vector<Atom>& from, const std::vector<Atom>& to, const Atoms& atoms) {
   if (from.size() != to.size()) return false;
   std::vector<std::vector<std::int64_t>> matrix;
   for (const Atom atom : from) {
@@ -94,7 +143,7 @@ bool is_unimodular(const Substitution& map, const std::vector<Atom>& from, const
       row.push_back(image->second.coefficient(target));
       rest -= Poly(target) * Poly(row.back());
     }
-    if (mentions(rest, to, symbols)) return false;
+    if (mentions(rest, to, atoms)) return false;
   }
   const std::optional<std::int64_t> value = determinant(std::move(matrix));
   return value && (*value == 1 || *value == -1);
@@ -102,13 +151,7 @@ bool is_unimodular(const Substitution& map, const std::vector<Atom>& from, const
 
 bool are_comparable(const Product& a, const Product& b) {
   if (a.factors.size() != b.factors.size() || a.bound.size() != b.bound.size()) return false;
-  std::vector<std::uint64_t> heads_a;
-  std::vector<std::uint64_t> heads_b;
-  for (const Factor& factor : a.factors) heads_a.push_back(head(factor));
-  for (const Factor& factor : b.factors) heads_b.push_back(head(factor));
-  std::sort(heads_a.begin(), heads_a.end());
-  std::sort(heads_b.begin(), heads_b.end());
-  return heads_a == heads_b;
+  return std::ranges::is_permutation(a.factors, b.factors, {}, head, head);
 }
 
 std::vector<std::vector<FactorPair>> pair_factors(const std::vector<Factor>& a, const std::vector<Factor>& b,
@@ -184,7 +227,8 @@ std::vector<Equations> unifying_equations_of(const FactorPair& pair, const std::
   std::size_t first = 0;  // the first argument that is not 0 in both
   while (first + 1 < a.arguments.size() && is_zero(first)) ++first;
   nested(a.arguments[first], b.arguments[first]);
-  const bool swap = a.kind == Factor::Kind::Apply && a.arguments.size() == 2 && commutative[a.symbol];
+  const bool applies = a.kind == Factor::Kind::Apply || a.kind == Factor::Kind::Defined;
+  const bool swap = applies && a.arguments.size() == 2 && commutative[a.symbol];
   if (swap) nested(a.arguments[0], b.arguments[1]);
   return systems;
 }
@@ -212,8 +256,8 @@ std::vector<Equations> unifying_equations(const std::vector<FactorPair>& pairs, 
   return systems;
 }
 
-void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
-                   Symbols& symbols, const AlignmentLimits& limits, Budget& budget, std::vector<Substitution>& maps) {
+void complete_maps(const Images& map, const std::vector<Atom>& from, const std::vector<Atom>& onto, Atoms& atoms,
+                   const ElaborationLimits& limits, Budget& budget, std::vector<Images>& maps) {
   if (from.size() != onto.size()) return;
   std::vector<Atom> missing;
   for (const Atom atom : from) {
@@ -223,14 +267,13 @@ void complete_maps(const Substitution& map, const std::vector<Atom>& from, const
   std::iota(order.begin(), order.end(), 0);
   do {
     budget.spend(100 * (1 + onto.size() * onto.size()));
-    Substitution rest;
+    Images rest;
     for (std::size_t i = 0; i < missing.size(); ++i) rest[missing[i]] = Poly(onto[order[i]]);
-    Substitution full = rest;
-    for (const auto& [atom, value] : map) full[atom] = symbols.substitute(value, rest);
-    const bool closed = std::none_of(full.begin(), full.end(),
-                                     [&](const auto& entry) { return mentions(entry.second, from, symbols); });
-    const bool bijective = limits.fault == Fault::NonUnimodularMap || is_unimodular(full, from, onto, symbols);
-    if (closed && bijective && std::find(maps.begin(), maps.end(), full) == maps.end()) {
+    Images full = rest;
+    for (const auto& [atom, value] : map) full[atom] = atoms.substitute(value, rest);
+    const bool closed =
+        std::ranges::none_of(full, [&](const auto& entry) { return mentions(entry.second, from, atoms); });
+    if (closed && is_unimodular(full, from, onto, atoms) && std::find(maps.begin(), maps.end(), full) == maps.end()) {
       maps.push_back(std::move(full));
     }
     if (missing.empty()) return;
@@ -239,10 +282,10 @@ void complete_maps(const Substitution& map, const std::vector<Atom>& from, const
   } while (maps.size() < limits.maps && std::next_permutation(order.begin(), order.end()));
 }
 
-std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
-                                         const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                         Symbols& symbols, const AlignmentLimits& limits, Budget& budget) {
-  std::vector<Substitution> maps;
+std::vector<Images> candidate_maps(const Product& product, const Product& onto, const std::vector<FactorPair>& pairs,
+                                   const std::vector<bool>& commutative, Atoms& atoms, const ElaborationLimits& limits,
+                                   Budget& budget) {
+  std::vector<Images> maps;
   std::vector<Poly> equations;
   std::vector<FactorPair> nested;
   for (const FactorPair& pair : pairs) {
@@ -251,11 +294,11 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
       equations.push_back(pair.first->index[i] - pair.second->index[i]);
     }
   }
-  const SolvedIndices direct = solve_indices(equations, product.bound, symbols, budget);
+  const SolvedIndices direct = solve_indices(equations, product.bound, atoms, budget);
   const bool solved =
       std::all_of(product.bound.begin(), product.bound.end(), [&](Atom atom) { return direct.map.contains(atom); });
   if (solved || nested.empty()) {
-    complete_maps(direct.map, product.bound, onto.bound, symbols, limits, budget, maps);
+    complete_maps(direct.map, product.bound, onto.bound, atoms, limits, budget, maps);
     return maps;
   }
   for (const Equations& system : unifying_equations(nested, commutative, limits.choices, budget)) {
@@ -263,11 +306,11 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
     all.insert(all.end(), system.polys.begin(), system.polys.end());
     std::vector<Atom> unknowns = product.bound;
     unknowns.insert(unknowns.end(), system.unknowns.begin(), system.unknowns.end());
-    SolvedIndices found = solve_indices(std::move(all), unknowns, symbols, budget);
+    SolvedIndices found = solve_indices(std::move(all), unknowns, atoms, budget);
     std::erase_if(found.map, [&](const auto& entry) {
-      return !has(product.bound, entry.first) || mentions(entry.second, unknowns, symbols);
+      return !has(product.bound, entry.first) || mentions(entry.second, unknowns, atoms);
     });
-    complete_maps(found.map, product.bound, onto.bound, symbols, limits, budget, maps);
+    complete_maps(found.map, product.bound, onto.bound, atoms, limits, budget, maps);
     if (maps.size() >= limits.maps) break;
   }
   return maps;

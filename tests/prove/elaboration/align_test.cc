@@ -1,4 +1,4 @@
-#include "prove/normal_form/align.h"
+#include "prove/elaboration/align.h"
 
 #include <catch2/catch.hpp>
 
@@ -7,15 +7,15 @@ using namespace rulemill::prove;
 
 namespace {
 
-/// Index atoms, sizes and a large budget.
+/// Bound indices, a size and a large budget.
 struct AlignFixture {
-  Symbols symbols;
+  Atoms atoms;
   Budget budget{1'000'000};
-  Atom a = symbols.index("a"), b = symbols.index("b"), x = symbols.index("x"), y = symbols.index("y");
-  Poly n{symbols.size("n")};
+  Atom a = atoms.fresh_bound(), b = atoms.fresh_bound(), x = atoms.fresh_bound(), y = atoms.fresh_bound();
+  Poly n = atoms.size("n");
 
   SolvedIndices solve(std::vector<Poly> equations, const std::vector<Atom>& unknowns) {
-    return solve_indices(std::move(equations), unknowns, symbols, budget);
+    return solve_indices(std::move(equations), unknowns, atoms, budget);
   }
 };
 
@@ -35,12 +35,12 @@ Product sum_over(const std::vector<Atom>& bound, std::vector<Factor> factors) {
 TEST_CASE("equations are solved for unknowns with coefficient 1 or -1") {
   AlignFixture test;
   const SolvedIndices one = test.solve({Poly(test.a) - Poly(test.x) - 1}, {test.a});
-  CHECK(one.map == Substitution{{test.a, Poly(test.x) + 1}});
+  CHECK(one.map == Images{{test.a, Poly(test.x) + 1}});
   CHECK(one.rest.empty());
   const SolvedIndices triangular =
       test.solve({Poly(test.a) - Poly(test.b), Poly(test.b) + Poly(test.x) - test.n}, {test.a, test.b});
   const Poly value = test.n - Poly(test.x);
-  CHECK(triangular.map == Substitution{{test.a, value}, {test.b, value}});
+  CHECK(triangular.map == Images{{test.a, value}, {test.b, value}});
   const SolvedIndices none = test.solve({Poly(2) * Poly(test.a) - Poly(test.x)}, {test.a});
   CHECK(none.map.empty());
   CHECK(none.rest.size() == 1);
@@ -51,7 +51,7 @@ TEST_CASE("a map is unimodular if its determinant is 1 or -1") {
   const Poly x(test.x), y(test.y);
   const std::vector<Atom> from = {test.a, test.b}, to = {test.x, test.y};
   const auto unimodular = [&](const Poly& of_a, const Poly& of_b) {
-    return is_unimodular({{test.a, of_a}, {test.b, of_b}}, from, to, test.symbols);
+    return is_unimodular({{test.a, of_a}, {test.b, of_b}}, from, to, test.atoms);
   };
   CHECK(unimodular(x, y));
   CHECK(unimodular(y, x));
@@ -60,7 +60,7 @@ TEST_CASE("a map is unimodular if its determinant is 1 or -1") {
   CHECK_FALSE(unimodular(x + y, x - y));   // determinant −2
   CHECK_FALSE(unimodular(x, x));           // determinant 0
   CHECK_FALSE(unimodular(x * test.n, y));  // not affine with constant coefficients
-  CHECK_FALSE(is_unimodular({{test.a, x}}, {test.a}, to, test.symbols));
+  CHECK_FALSE(is_unimodular({{test.a, x}}, {test.a}, to, test.atoms));
 }
 
 TEST_CASE("factors are paired with those of equal heads") {
@@ -79,13 +79,13 @@ TEST_CASE("factors are paired with those of equal heads") {
 
 TEST_CASE("missing indices of a map are assigned in every order, up to the limit") {
   AlignFixture test;
-  AlignmentLimits limits;
-  std::vector<Substitution> maps;
-  complete_maps({}, {test.a, test.b}, {test.x, test.y}, test.symbols, limits, test.budget, maps);
+  ElaborationLimits limits;
+  std::vector<Images> maps;
+  complete_maps({}, {test.a, test.b}, {test.x, test.y}, test.atoms, limits, test.budget, maps);
   CHECK(maps.size() == 2);
   maps.clear();
   limits.maps = 1;
-  complete_maps({}, {test.a, test.b}, {test.x, test.y}, test.symbols, limits, test.budget, maps);
+  complete_maps({}, {test.a, test.b}, {test.x, test.y}, test.atoms, limits, test.budget, maps);
   CHECK(maps.size() == 1);
 }
 
@@ -96,8 +96,8 @@ TEST_CASE("bound indices are mapped so that the indices of reads are equal") {
   CHECK(are_comparable(product, onto));
   const auto pairs = pair_factors(product.factors, onto.factors, 10);
   REQUIRE(pairs.size() == 1);
-  const auto maps = candidate_maps(product, onto, pairs[0], {}, test.symbols, {}, test.budget);
+  const auto maps = candidate_maps(product, onto, pairs[0], {}, test.atoms, {}, test.budget);
   REQUIRE(maps.size() == 1);
-  CHECK(maps[0] == Substitution{{test.b, Poly(test.y) - 1}, {test.a, Poly(test.x) - Poly(test.y) + 1}});
+  CHECK(maps[0] == Images{{test.b, Poly(test.y) - 1}, {test.a, Poly(test.x) - Poly(test.y) + 1}});
   CHECK_FALSE(are_comparable(product, sum_over({test.x}, onto.factors)));
 }
