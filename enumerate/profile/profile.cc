@@ -14,11 +14,4 @@ bool ShapePattern::matches(const std::vector<std::int64_t>& shape) const {
   return true;
 }
 
-void check_max_ops(std::int64_t max_ops) {
-  if (max_ops < 1 || max_ops > Profile::max_ops_limit) {
-    throw runtime::UsageError(
-        "--max-ops", "expected 1 to " + std::to_string(Profile::max_ops_limit) + ", found " + std::to_string(max_ops));
-  }
-}
-
 }  // namespace rulemill::enumerate

@@ -78,7 +78,4 @@ struct Profile {
   std::string digest;  // of everything except name, seed and max_ops
 };
 
-/// Throws UsageError unless 1 … 8.
-void check_max_ops(std::int64_t max_ops);
-
 }  // namespace rulemill::enumerate

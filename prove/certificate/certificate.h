@@ -1,5 +1,5 @@
 // Certificates: proofs as text that others can check. A certificate has the typed statement, the digests of the
-// definitions, and either the normal form and the proof steps (check/) of a rule proved from the definitions, or the
+// definitions, and either the proof steps (check/) of a rule proved from the definitions, or the
 // rule instances of a derived rule. The text is a function of the statement, the definitions and Z3's version.
 #pragma once
 

@@ -12,8 +12,6 @@ using check::Statement;
 
 namespace {
 
-constexpr std::uint64_t steps_per_product = 25;  // of a case analysis
-
 /// Thrown where a proof would exceed the limit on steps.
 struct TooLong {};
 
@@ -70,15 +68,19 @@ Elaboration Elaborator::run_within_limits(const std::function<std::optional<std:
   check::Proof proof;
   Elaboration result;
   try {
-    result.reason = search(proof).value_or("");
+    if (auto reason = search(proof))
+      result.reason = std::move(*reason);
+    else
+      result.proof = std::move(proof);
   } catch (const TooLong&) {
     result.reason = "the proof would be longer than " + std::to_string(limits_.steps) + " steps";
   } catch (const LimitReached& limit) {
     result.reason = limit.what;
   } catch (const CheckError& error) {
     result.reason = error.what;
+  } catch (const algebra::Overflow& error) {
+    result.reason = error.what();
   }
-  if (result.reason.empty()) result.proof = std::move(proof);
   result.queries = oracle_.queries();
   result.work = budget_.spent();
   return result;

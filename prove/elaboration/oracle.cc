@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "algebra/sizes/checked.h"
 #include "prove/solver/budget.h"
 #include "prove/solver/linear.h"
 #include "prove/solver/model_search.h"
@@ -22,13 +23,24 @@ namespace {
 
 constexpr std::uint64_t max_queries = 5000;  // of one search
 
+/// True if the polynomial is nonnegative because products of sizes are at least 1, which is all that a script states.
+bool is_stated_nonnegative(const Poly& poly, const Atoms& atoms) {
+  const auto is_size = [&](Atom atom) { return atoms.kind(atom) == Atoms::Kind::Size; };
+  std::int64_t least = 0;
+  for (const Poly::Term& term : poly.terms()) {
+    if (!term.monomial.empty() && (term.coefficient < 0 || !std::ranges::all_of(term.monomial, is_size))) return false;
+    least = algebra::checked_add(least, term.coefficient);
+  }
+  return least >= 0;
+}
+
 /// a ≥ 0 and b ≥ 0 imply a·b ≥ 0.
 LiteralLemmas to_lemmas(const std::vector<ProductLemma>& products, const Atoms& atoms) {
   LiteralLemmas result;
   for (const auto& [a, b] : products) {
     result.lemmas.push_back({{}, {false, a * b}});
     for (const Poly& factor : {a, b}) {
-      if (!atoms.is_nonnegative(factor)) result.lemmas.back().premises.push_back({false, factor});
+      if (!is_stated_nonnegative(factor, atoms)) result.lemmas.back().premises.push_back({false, factor});
     }
   }
   return result;
@@ -105,7 +117,7 @@ class LemmaContext {
     };
     if (atoms_.kind(atom) == Atoms::Kind::Quotient) {
       Guards premises;
-      if (!atoms_.is_nonnegative(r - 1)) premises.push_back({false, r - 1});
+      if (!is_stated_nonnegative(r - 1, atoms_)) premises.push_back({false, r - 1});
       add(premises, l - r * value);
       add(premises, r * value + r - 1 - l);
       return;

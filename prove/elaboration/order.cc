@@ -93,10 +93,13 @@ std::optional<std::string> Elaborator::find_cases(const check::Sum& products, co
   const auto is_shown = [&](const std::string& script, unsigned limit) {
     return shown.contains(script) || (z3_.answer(script, limit) == "unsat" && shown.insert(script).second);
   };
+  Z3Session solver;  // most cases exist, which no script of the proof says
   const auto decide = [&](const std::function<std::string()>& contradiction) {
     if (cases.size() >= max_cases) throw check::CheckError{"too many cases"};
     budget_.spend(100'000);
-    return cases += is_shown(contradiction(), max_solver_steps) ? 'x' : 's', cases.back();
+    const std::string script = contradiction();
+    const bool exists = solver.answer(script, max_solver_steps, Z3Session::Context::Shared) != "unsat";
+    return cases += !exists && is_shown(script, max_solver_steps) ? 'x' : 's', cases.back();
   };
   const auto show = [&](const std::string& script) {
     if (!is_shown(script, 10 * max_solver_steps)) throw check::CheckError{"not 0 in a case"};
@@ -204,7 +207,9 @@ bool Elaborator::take_root(check::Sum& sum, std::size_t p, std::size_t f, const 
     for (const check::Factor& other : product.factors) {
       if (other.kind != Kind::Apply || !algebra::applies_only(statement_.function(other.symbol), Function::Op::Abs))
         continue;
-      const check::Sum value = other.arguments[0], square = check::multiply(value, value);
+      const check::Sum& value = other.arguments[0];
+      if (std::ranges::any_of(value, [](const check::Product& part) { return !part.bound.empty(); })) continue;
+      const check::Sum square = check::multiply(value, value);
       check::Sum difference = check::subtract(root.arguments[0], square);
       Attempt attempt{sum, {}};
       Step replaced = steps::nested(Op::Replace, {p, f, 0});

@@ -34,15 +34,17 @@ std::optional<Rational> RandomPoint::value(const check::Sum& sum) {
 
 std::optional<Rational> RandomPoint::value(const check::Factor& factor) {
   if (factor.kind == Kind::Integer) return Rational{value(factor.index.at(0)), 1};
-  if (factor.kind != Kind::Apply || !is_evaluated_by_cases(statement_.function(factor.symbol)))
-    return drawn(check::to_sum(factor), &factor);
+  if (factor.kind != Kind::Apply) return drawn(check::to_sum(factor), &factor);
+  // The step Order evaluates the same functions (check/kernel/order.cc).
+  const algebra::Function& function = statement_.function(factor.symbol);
+  if (!is_evaluated_by_cases(function) && !is_reciprocal(function)) return drawn(check::to_sum(factor), &factor);
   std::vector<Rational> arguments;
   for (const check::Sum& argument : factor.arguments) {
     const std::optional<Rational> part = value(argument);
     if (!part) return std::nullopt;
     arguments.push_back(*part);
   }
-  return algebra::evaluate_exactly(statement_.function(factor.symbol), arguments);
+  return algebra::evaluate_exactly(function, arguments);
 }
 
 /// The same value for equal products, with a sign that the factor may have.
@@ -64,6 +66,7 @@ Rational RandomPoint::drawn(const check::Sum& product, const check::Factor* fact
   const auto [known, is_new] = products_.try_emplace(check::canonical(product, statement_.atoms()));
   if (!is_new) return known->second;
   const algebra::Signs signs = factor ? check::signs_of(*factor, statement_) : algebra::Signs{};
+  if (!signs.negative && !signs.positive) return known->second = {0, 1};
   constexpr int max_draws = 40;
   for (int i = 0; i < max_draws; ++i) {
     known->second = numbers[random_() % numbers.size()];

@@ -121,7 +121,11 @@ bool Prover::is_implied(const SizeCondition& condition, std::span<const SizeCond
   check::Guards given;
   for (const SizeCondition& each : known) given = check::conjunction(std::move(given), guards(each));
   const check::Guards goals = guards(condition);  // none of ≠
-  return !goals.empty() && follow(given, goals, atoms);
+  try {
+    return !goals.empty() && follow(given, goals, atoms);
+  } catch (const LimitReached&) {
+    return false;
+  }
 }
 
 std::vector<SizeCondition> Prover::narrowing(const algebra::TypedRule& typed, const std::vector<SizeCondition>& found) {

@@ -54,7 +54,7 @@ class Prover {
  private:
   /// Quick: by simplification and cancellation. Full: also by laws. Domains: only where the sides are defined.
   enum class Search : std::uint8_t { Quick, Full, Domains };
-  /// Searches for a proof of the rule's statement, with the rest of the verdict's budget.
+  /// Searches for a proof of the rule's statement. Its work is spent from the verdict's budget.
   ProofResult search(const algebra::TypedRule& typed, Search kind);
   Verdict decide(const algebra::TypedRule& typed);
   std::optional<algebra::TypedRule> split_sizes(const algebra::TypedRule& typed);

@@ -1,5 +1,5 @@
 // A limit on the work of one verdict, counted in steps and never in time, so that answers do not depend on the
-// machine's load. Every loop of a proof spends from it, and so checks for interrupts.
+// machine's load. The loops of a search spend from it, and so check for interrupts.
 #pragma once
 
 #include <cstdint>

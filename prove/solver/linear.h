@@ -17,9 +17,9 @@ struct LiteralLemmas {
   bool quick = false;          // only where their premises are asserted literally
 };
 
-/// True if no rationals satisfy the query's assertions and its lemmas whose premises are implied. Products, divisions
-/// and extrema are opaque. Returns false on overflow, or after a fixed number of pivots. Premises must be
-/// asserted literally, which takes one run of the method.
+/// True if no rationals satisfy the query's assertions and its lemmas whose premises are asserted literally; or, with
+/// `more`, these lemmas, too. Products, divisions and extrema are opaque. Returns false on overflow, or after a fixed
+/// number of pivots.
 bool is_linearly_infeasible(const Query& query, LiteralLemmas* more = nullptr);
 
 /// True if the query's indicators sum to zero wherever its assertions hold: each assignment of truth values to their

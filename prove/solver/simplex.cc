@@ -58,7 +58,6 @@ bool Simplex::is_infeasible() {
   value_.assign(columns, 0);
   for (Row& row : rows_) row.coefficients.resize(columns, 0);
   for (int pivots = 0; pivots < max_pivots; ++pivots) {
-    work_ += 2 * rows_.size() * columns;
     std::size_t leaving = rows_.size();
     int direction = 0;
     for (std::size_t r = 0; r < rows_.size(); ++r) {

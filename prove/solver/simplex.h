@@ -17,10 +17,8 @@ class Simplex {
 
   /// True if no rationals satisfy all constraints. Returns false on overflow, or after too many pivots.
   bool is_infeasible();
-  /// A minimal infeasible subset of the constraints, by their order, once is_infeasible has returned true.
+  /// An infeasible subset of the constraints, by their order, once is_infeasible has returned true.
   const std::vector<std::size_t>& conflict() const { return conflict_; }
-  /// The number of tableau entries read so far.
-  std::uint64_t work() const { return work_; }
 
  private:
   /// divisor · basic = Σ coefficients[column] · column, with a positive divisor. Basic columns occur in no other row.
@@ -40,7 +38,6 @@ class Simplex {
   bool pivot(std::size_t row, std::size_t column);
 
   std::size_t variables_;
-  std::uint64_t work_ = 0;
   std::vector<Row> rows_;
   std::vector<Slack> slacks_;
   std::vector<std::size_t> conflict_;

@@ -16,9 +16,9 @@ Z3Session::~Z3Session() = default;
 
 std::string Z3Session::version() { return Z3_get_full_version(); }
 
-std::string Z3Session::answer(const std::string& script, unsigned limit) {
+std::string Z3Session::answer(const std::string& script, unsigned limit, Context kind) {
   const bool of_reals = script.find(" Real)") != std::string::npos;
-  if (!impl_ || of_reals) impl_ = std::make_unique<Impl>();  // so that the answer depends on the script alone
+  if (!impl_ || (of_reals && kind == Context::Own)) impl_ = std::make_unique<Impl>();
   z3::context& context = impl_->context;
   const auto check = [&](unsigned steps, std::optional<unsigned> arithmetic) {
     z3::solver solver(context, z3::solver::simple());

@@ -1,6 +1,7 @@
 // Runs SMT-LIB scripts in Z3.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -14,9 +15,11 @@ class Z3Session {
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
 
+  /// Whether a script about real numbers has a context of its own, so that its answer depends on nothing else.
+  enum class Context : std::uint8_t { Own, Shared };
   /// Returns the answer to a script's one (check-sat): "unsat", "sat", "unknown", or Z3's error message. Limited by
   /// Z3's resource counter; signals do not interrupt it.
-  std::string answer(const std::string& script, unsigned limit = 100'000'000);
+  std::string answer(const std::string& script, unsigned limit = 100'000'000, Context kind = Context::Own);
   static std::string version();
 
  private:

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "prove/solver/z3_session.h"
+
 using namespace rulemill;
 using namespace rulemill::prove;
 
@@ -60,6 +62,20 @@ TEST_CASE("a quotient by a difference has its value only where that is positive"
   const Guards below = {{false, test.i}, {false, test.m - test.n - 1 - test.i}};
   CHECK(test.is_implied(below, {true, quotient}));
   CHECK_FALSE(test.is_implied({{false, test.i}}, {true, quotient}));
+}
+
+TEST_CASE("what is shown of quotients is confirmed by the script of the obligation") {
+  OracleFixture test;
+  for (const Poly& divisor : {test.n, test.m * test.n, test.n * test.n - test.n + 1, test.n * test.n + 1}) {
+    const Poly quotient = test.atoms.quotient(test.i, divisor);
+    check::Obligation obligation{
+        "test", {{false, test.i}, {false, divisor - 1 - test.i}}, Guard{true, quotient}, {}, {}};
+    const auto lemmas = test.oracle.find_lemmas(obligation);
+    INFO(test.atoms.text(divisor));
+    REQUIRE(lemmas);
+    obligation.lemmas = *lemmas;
+    CHECK(Z3Session().answer(check::smtlib(obligation, test.atoms)) == "unsat");
+  }
 }
 
 TEST_CASE("indicators cancel if those that are subtracted partition the region") {
