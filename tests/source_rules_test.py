@@ -57,6 +57,8 @@ KERNEL_TRUSTS = {
 # Functions of the size language; an operator may have such a name, too.
 SIZE_FUNCTIONS = {"div", "mod", "min", "max"}
 
+# They are lowered, never raised.
+BOUNDS = {"lines of C++": 98_000, "words of pages": 71_000, "decision records": 46}
 MAX_FILE_LINES = 800
 MAX_README_LINES = 15
 MAX_FOLDER_FILES = 25  # sources directly in a folder
@@ -191,6 +193,21 @@ def check_folder_sizes():
             yield f"{folder}/: {files} sources; expected at most {MAX_FOLDER_FILES}: divide it by topic"
 
 
+def check_bounds():
+    """Limits what only falls: lines of C++ beside tests and bench, words of pages, and decision records."""
+    code = [path for folder in MAY_DEPEND_ON for path in (ROOT / folder).rglob("*") if path.suffix in SOURCES]
+    records = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
+    counts = {
+        "lines of C++": sum(len(path.read_text(encoding="utf-8").splitlines()) for path in code),
+        "words of pages": sum(len(path.read_text(encoding="utf-8").split()) for path in pages),
+        "decision records": len(records),
+    }
+    for name, count in counts.items():
+        if count > BOUNDS[name]:
+            yield f"{count} {name}; expected at most {BOUNDS[name]}: what is added replaces something"
+
+
 def check_source(path):
     place = path.relative_to(ROOT)
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -277,6 +294,7 @@ def main():
     violations += check_kernel()
     violations += check_cycles()
     violations += check_folder_sizes()
+    violations += check_bounds()
     violations += check_operator_names()
     violations += check_mirror()
     violations += check_code_tour()
