@@ -1,7 +1,6 @@
 #include "prove/import_rules.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "algebra/terms/dimension_packs.h"
@@ -90,6 +89,7 @@ class ImportedCore {
       result.status = RuleStatus::Proved;
       result.candidate = verdict.name;
       result.rule = algebra::to_string(rule, bank, symbols);
+      result.certificate = verdict.certificate;
       result.queries = verdict.queries;
       rules_.push_back({std::move(result), bank.nodes(rule.source).size() + bank.nodes(rule.target).size()});
     }
@@ -113,7 +113,7 @@ class ImportedCore {
       const CandidateResult explained = context_.explain(rule.result.rule, LimitPolicy::Extended);
       rule.result.status = explained.status == RuleStatus::Derived ? explained.status : RuleStatus::Proved;
       rule.result.instance_count = explained.instance_count;
-      rule.result.certificate = explained.certificate;
+      if (explained.status == RuleStatus::Derived) rule.result.certificate = explained.certificate;
     }
   }
 
@@ -180,12 +180,13 @@ algebra::RuleSet make_import_database(const std::vector<ImportVerdict>& verdicts
   core.prune();
   algebra::RuleSet rules;
   rules.rules = core.records(library, bank, symbols);
-  std::map<std::string, std::string> certificates;  // by statement
-  for (const ImportVerdict& verdict : verdicts) {
-    if (!verdict.certificate.empty())
-      certificates.emplace(parse_certificate(verdict.certificate, verdict.name).statement, verdict.certificate);
+  for (algebra::RuleRecord& record : rules.rules) {  // a rule that was turned around has another statement
+    algebra::Certificate& certificate = record.certificate;
+    if (certificate.kind != algebra::Certificate::Kind::Definitions || certificate.text.empty()) continue;
+    const std::string statement = parse_certificate(certificate.text, record.rule.id).statement;
+    if (!is_statement_of(statement, record.rule, library, bank, symbols)) certificate.text.clear();
   }
-  const std::vector<UncertifiedRule> dropped = certify(rules, library, bank, symbols, options, certificates);
+  const std::vector<UncertifiedRule> dropped = certify(rules, library, bank, symbols, options);
   const auto count = [&](RuleStatus status) {
     return static_cast<std::uint64_t>(std::ranges::count(verdicts, status, &ImportVerdict::status));
   };

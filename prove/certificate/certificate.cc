@@ -373,15 +373,10 @@ std::vector<UncertifiedRule> certify_with(
 }
 
 std::vector<UncertifiedRule> certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-                                     algebra::Symbols& symbols, const ProverOptions& options,
-                                     const std::map<std::string, std::string>& known) {
+                                     algebra::Symbols& symbols, const ProverOptions& options) {
   return certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
     std::vector<std::string> texts;
-    for (const std::string& request : requests) {
-      const CertificateRequest wanted = unpack_request(request);
-      const auto found = wanted.derived ? known.end() : known.find(wanted.statement);
-      texts.push_back(found == known.end() ? make_certificate(request, library, options) : found->second);
-    }
+    for (const std::string& request : requests) texts.push_back(make_certificate(request, library, options));
     return texts;
   });
 }

@@ -137,9 +137,8 @@ struct UncertifiedRule {
 std::vector<UncertifiedRule> certify_with(
     algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
     const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
-/// The same in this process. `known` are texts of certificates of core rules, by statement.
+/// The same in this process.
 std::vector<UncertifiedRule> certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-                                     algebra::Symbols& symbols, const ProverOptions& options,
-                                     const std::map<std::string, std::string>& known = {});
+                                     algebra::Symbols& symbols, const ProverOptions& options);
 
 }  // namespace rulemill::prove

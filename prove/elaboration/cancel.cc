@@ -3,7 +3,6 @@
 #include <iterator>
 
 #include "prove/elaboration/elaborator.h"
-#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "prove/elaboration/elaborator.h"
-#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 

@@ -5,7 +5,6 @@
 #include "algebra/properties/function_properties.h"
 #include "prove/elaboration/elaborator.h"
 #include "prove/elaboration/law_matcher.h"
-#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 

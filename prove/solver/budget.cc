@@ -15,18 +15,12 @@ constexpr std::uint64_t steps_between_checks = 1 << 15;  // steps; less than a h
 void Budget::refill() {
   spent_ = 0;
   next_check_ = 0;
-  limit_ = capacity_;
 }
 
 void Budget::check() {
   runtime::throw_if_interrupted("prove");
   if (spent_ > limit_) throw LimitReached{"more than " + std::to_string(limit_) + " steps"};
   next_check_ = std::min(spent_ + steps_between_checks, limit_ + 1);
-}
-
-Budget::ScopedLimit::ScopedLimit(Budget& budget, std::uint64_t steps) : budget_(budget), before_(budget.limit_) {
-  budget.limit_ = std::min(before_, budget.spent_ + steps);
-  budget.next_check_ = 0;
 }
 
 }  // namespace rulemill::prove

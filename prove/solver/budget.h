@@ -14,7 +14,7 @@ struct LimitReached {
 
 class Budget {
  public:
-  explicit Budget(std::uint64_t steps) : capacity_(steps), limit_(steps) {}
+  explicit Budget(std::uint64_t steps) : limit_(steps) {}
 
   /// Throws LimitReached if fewer steps are left, and Interrupted after a signal to stop.
   void spend(std::uint64_t steps) {
@@ -24,23 +24,10 @@ class Budget {
   std::uint64_t spent() const { return spent_; }
   void refill();
 
-  /// A limit on the steps that may be spent during its lifetime.
-  class ScopedLimit {
-   public:
-    ScopedLimit(Budget& budget, std::uint64_t steps);
-    ~ScopedLimit() { budget_.limit_ = before_; }
-    ScopedLimit(const ScopedLimit&) = delete;
-    ScopedLimit& operator=(const ScopedLimit&) = delete;
-
-   private:
-    Budget& budget_;
-    std::uint64_t before_;
-  };
-
  private:
   void check();
 
-  std::uint64_t capacity_, limit_;
+  std::uint64_t limit_;
   std::uint64_t spent_ = 0;
   std::uint64_t next_check_ = 0;
 };

@@ -13,14 +13,3 @@ TEST_CASE("a budget throws once more steps are spent than it has") {
   CHECK(budget.spent() == 0);
   budget.spend(100);
 }
-
-TEST_CASE("a scoped limit ends with its scope") {
-  Budget budget(1000);
-  {
-    const Budget::ScopedLimit limit(budget, 10);
-    budget.spend(10);
-    CHECK_THROWS_AS(budget.spend(1), LimitReached);
-  }
-  budget.spend(900);
-  CHECK(budget.spent() == 911);
-}
