@@ -13,7 +13,7 @@ import types
 import unittest
 import xml.etree.ElementTree as xml
 
-from binary import BINARY, ROOT, Case, rulemill
+from binary import BINARY, LONG_RULES, ROOT, Case, rulemill
 
 try:
     import onnx
@@ -25,7 +25,6 @@ COMPILERS = ROOT / "data" / "compilers"
 UNKNOWN = re.findall(r"^# unknown.*\n((?:[^#\n].*\n)+)", "".join(path.read_text(encoding="utf-8") for path in sorted(COMPILERS.glob("*.rules"))), re.M)
 TEXTS = {
     "open.rules": UNKNOWN[0],
-    "long.rules": "".join(f"rule r{i}(x:8)\n  nine_cases(x) => relu(nine_cases(x))\n" for i in range(100)),
     "true.rules": "rule idem(x[m, n])\n  relu(relu(x)) => relu(x)\n",
     "mixed.rules": "rule idem(x[m, n])\n  relu(relu(x)) => relu(x)\nrule drop(x[m, n])\n  relu(x) => x\n",
     "narrowed.rules": "rule valid(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n",
@@ -141,12 +140,8 @@ class Ci(Case):
         self.assertEqual((process.stdout, process.stderr), ("", "rulemill: ci: 1 of 2 are neither proved nor equal: 1 refuted\n"))
 
     def test_a_signal_ends_it_and_the_command_that_it_runs(self):
-        definitions = self.folder / "definitions"
-        definitions.mkdir()
-        hard = (ROOT / "tests" / "prove" / "hard.op").read_text(encoding="utf-8")
-        (definitions / "hard.op").write_text(f'include "{ROOT / "data" / "operators"}"\n{hard}', encoding="utf-8")
         for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
-            process = subprocess.Popen([BINARY, "ci", *self.words("long.rules"), "--definitions", definitions], stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen([BINARY, "ci", LONG_RULES], stderr=subprocess.PIPE, text=True)
             deadline, children = time.monotonic() + 60, pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
             while not (started := children.read_text().split()) and time.monotonic() < deadline:
                 time.sleep(0.01)

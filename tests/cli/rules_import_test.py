@@ -9,7 +9,7 @@ import time
 import unittest
 
 import taso_form
-from binary import BINARY, ROOT, Case, rulemill
+from binary import BINARY, LONG_RULES, ROOT, Case, rulemill
 
 
 class Import(Case):
@@ -398,23 +398,12 @@ class ExitCodes(Import):
 class Stopping(Import):
     """Interrupting commands with long proofs."""
 
-    def definitions(self):
-        folder = self.folder / "operators"
-        folder.mkdir()
-        hard = (ROOT / "tests" / "prove" / "hard.op").read_text()
-        (folder / "hard.op").write_text(f'include "{ROOT / "data" / "operators"}"\n' + hard)
-        return folder
-
     def test_a_signal_ends_a_command_within_seconds_with_exit_code_4(self):
-        definitions = self.definitions()
-        rule = "nine_cases(x) => relu(nine_cases(x))\n"
-        many = self.write("many.rules", "".join(f"rule r{i}(x:8)\n  {rule}" for i in range(100)))
-        properties = self.write("many.properties", many.read_text().replace("rule", "property"))
-        commands = [["rules", "import", many, "--out", self.folder / "out"], ["operators", "check", properties]]
+        properties = self.write("long.properties", re.sub("^rule ", "property ", LONG_RULES.read_text(encoding="utf-8"), flags=re.MULTILINE))
+        commands = [["rules", "import", LONG_RULES, "--out", self.folder / "out"], ["operators", "check", properties]]
         for words in commands:
             for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
-                process = subprocess.Popen([str(BINARY), *map(str, words), "--definitions", str(definitions)],
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                process = subprocess.Popen([str(BINARY), *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                 self.wait_until_busy(process)
                 begin = time.monotonic()
                 process.send_signal(number)
