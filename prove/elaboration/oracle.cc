@@ -388,7 +388,7 @@ struct Oracle::Z3 {
   }
 
   static constexpr std::size_t max_lemmas_per_round = 6;
-  static constexpr int max_rounds = 24;
+  static constexpr int max_rounds = 12;
 };
 
 Oracle::Oracle(Atoms& atoms, std::vector<Models::Values> samples, bool quick, bool assume_obligations)
@@ -397,28 +397,33 @@ Oracle::Oracle(Atoms& atoms, std::vector<Models::Values> samples, bool quick, bo
       models_(atoms),
       quick_(quick),
       assume_obligations_(assume_obligations),
-      keys_(atoms) {}
+      keys_(atoms),
+      slicer_(atoms) {}
 Oracle::~Oracle() = default;
 
-std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& obligation) {
+std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& obligation, bool uses_z3) {
   if (assume_obligations_ && (obligation.goal || !obligation.indicators.empty())) return std::vector<ProductLemma>{};
-  RenamedKeys::Key key = keys_.key(obligation);
-  const auto known = plain_answers_.find(key);
-  if (known != plain_answers_.end()) return known->second ? std::optional(std::vector<ProductLemma>()) : std::nullopt;
-  const auto lemmas = find_lemmas_by_name(obligation);
-  if (!lemmas || lemmas->empty()) plain_answers_.emplace(std::move(key), lemmas.has_value());
-  return lemmas;
+  for (const Obligation& part : slicer_.parts(obligation)) {
+    RenamedKeys::Key key = keys_.key(part);
+    const auto known = plain_answers_.find(key);
+    if (known != plain_answers_.end() && known->second) return std::vector<ProductLemma>{};
+    if (known != plain_answers_.end()) continue;
+    auto lemmas = find_lemmas_by_name(part, uses_z3);
+    if (lemmas ? lemmas->empty() : uses_z3) plain_answers_.emplace(std::move(key), lemmas.has_value());
+    if (lemmas) return lemmas;
+  }
+  return std::nullopt;
 }
 
 /// Lemmas name the indices of one obligation, and those of a renamed one may be others.
-std::optional<std::vector<ProductLemma>> Oracle::find_lemmas_by_name(const Obligation& obligation) {
-  if (!obligation.indicators.empty()) return solve(obligation);
+std::optional<std::vector<ProductLemma>> Oracle::find_lemmas_by_name(const Obligation& obligation, bool uses_z3) {
+  if (!obligation.indicators.empty()) return solve(obligation, uses_z3);
   std::vector<check::Guard> key = obligation.given;
   std::ranges::sort(key);
   key.push_back(obligation.goal.value_or(check::Guard{true, Poly(1)}));
   const auto found = lemmas_.find(key);
   if (found != lemmas_.end()) return found->second;
-  auto lemmas = solve(obligation);
+  auto lemmas = solve(obligation, uses_z3);
   if (lemmas && !lemmas->empty()) lemmas_.emplace(std::move(key), *lemmas);
   return lemmas;
 }
@@ -436,7 +441,7 @@ bool Oracle::has_counterexample(const Obligation& obligation) {
 
 bool Oracle::has_model(const Query& query) { return prove::has_model(models_, query, samples_, atoms_); }
 
-std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligation) {
+std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligation, bool uses_z3) {
   if (++queries_ > max_queries) throw LimitReached{"more than " + std::to_string(max_queries) + " questions"};
   if (has_counterexample(obligation)) return std::nullopt;
   LemmaContext context(atoms_);
@@ -470,6 +475,7 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
     for (const std::size_t i : literal.used) used.push_back(candidates[i]);
     return used;
   }
+  if (!uses_z3) return std::nullopt;
   try {
     if (!z3_) z3_ = std::make_unique<Z3>();
     z3_->solver.push();
@@ -490,11 +496,16 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
   }
 }
 
-std::optional<std::int64_t> Oracle::unique_value(const check::Guards& given, const Poly& poly) {
+std::optional<std::int64_t> Oracle::unique_value(const check::Guards& guards, const Poly& poly) {
+  const check::Guards given = slicer_.around(guards, poly);
   const auto [found, is_new] = values_.try_emplace(keys_.key(given, poly));
   if (!is_new) return found->second;
-  const std::optional<std::int64_t> value = has_model({given, {}, {}}) ? models_.value(poly) : 0;
-  if (value && find_lemmas({"value", given, check::Guard{true, poly - *value}, {}, {}})) found->second = value;
+  const bool is_possible = has_model({given, {}, {}});
+  const std::optional<std::int64_t> value = is_possible ? models_.value(poly) : 0;
+  const auto is_equal = [&] {
+    return find_lemmas({"value", given, check::Guard{true, poly - *value}, {}, {}}, is_possible || !quick_).has_value();
+  };
+  if (value && is_equal()) found->second = value;
   return found->second;
 }
 

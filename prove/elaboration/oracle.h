@@ -11,6 +11,7 @@
 #include "check/kernel/kernel.h"
 #include "prove/elaboration/renamed_keys.h"
 #include "prove/solver/models.h"
+#include "prove/solver/slicer.h"
 
 namespace rulemill::prove {
 
@@ -25,16 +26,17 @@ class Oracle {
   Oracle& operator=(const Oracle&) = delete;
 
   /// Returns the lemmas that the obligation needs; nothing if it is not shown.
-  std::optional<std::vector<check::ProductLemma>> find_lemmas(const check::Obligation& obligation);
+  std::optional<std::vector<check::ProductLemma>> find_lemmas(const check::Obligation& obligation, bool uses_z3 = true);
   /// Returns the only value of the polynomial where the guards hold, if there is only one.
-  std::optional<std::int64_t> unique_value(const check::Guards& given, const check::Poly& poly);
+  std::optional<std::int64_t> unique_value(const check::Guards& guards, const check::Poly& poly);
 
   /// The number of obligations that no earlier answer decided.
   std::uint64_t queries() const { return queries_; }
 
  private:
-  std::optional<std::vector<check::ProductLemma>> find_lemmas_by_name(const check::Obligation& obligation);
-  std::optional<std::vector<check::ProductLemma>> solve(const check::Obligation& obligation);
+  std::optional<std::vector<check::ProductLemma>> find_lemmas_by_name(const check::Obligation& obligation,
+                                                                      bool uses_z3);
+  std::optional<std::vector<check::ProductLemma>> solve(const check::Obligation& obligation, bool uses_z3);
   bool has_counterexample(const check::Obligation& obligation);
   bool has_model(const Query& query);
 
@@ -46,6 +48,7 @@ class Oracle {
   std::uint64_t queries_ = 0;
   std::unique_ptr<Z3> z3_;
   RenamedKeys keys_;
+  Slicer slicer_;
   std::unordered_map<RenamedKeys::Key, std::optional<std::int64_t>, RenamedKeys::Hash> values_;
   // Obligations that are shown without lemmas, or not at all; whatever the names of their bound indices.
   std::unordered_map<RenamedKeys::Key, bool, RenamedKeys::Hash> plain_answers_;

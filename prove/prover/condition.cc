@@ -4,6 +4,7 @@
 #include <set>
 
 #include "algebra/terms/match_sizes.h"
+#include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
 
 namespace rulemill::prove {
@@ -137,7 +138,7 @@ class ConditionSearch {
       algebra::Rule conditioned = rule_.rule;
       conditioned.condition.insert(conditioned.condition.end(), set.begin(), set.end());
       std::optional<TypedRule> typed = algebra::try_typing(conditioned, bank_, symbols_);
-      if (!typed) continue;
+      if (!typed || !typed_.insert(text_up_to_sizes(*typed)).second) continue;
       const Refutation refutation = refute(*typed, bank_, symbols_, seed_, refute_, &budget_);
       if (refutation.counterexample) {
         add_counterexample(*refutation.counterexample, set);
@@ -200,6 +201,23 @@ class ConditionSearch {
         set, [&](const auto& equation) { return holds_at(equation, counterexample, symbols_) == Truth::Yes; });
   }
 
+  /// The rule's text with sizes named in the order in which they occur: equal for sets that imply each other.
+  std::string text_up_to_sizes(const TypedRule& typed) {
+    algebra::Rule rule = typed.rule;
+    Substitution names;
+    const auto rename = [&](Poly& poly) {
+      for (const Atom atom : symbols_.atoms(poly)) {
+        if (!names.contains(atom)) names[atom] = Poly(symbols_.size("s" + std::to_string(names.size())));
+      }
+      poly = symbols_.substitute(poly, names);
+    };
+    for (Shape& shape : rule.shapes) std::ranges::for_each(shape, rename);
+    for (SizeCondition& c : rule.condition) rename(c.left), rename(c.right);
+    rule.source = bank_.substitute(rule.source, {}, names, symbols_);
+    rule.target = bank_.substitute(rule.target, {}, names, symbols_);
+    return algebra::to_string(rule, bank_, symbols_);
+  }
+
   const TypedRule& rule_;
   algebra::TermBank& bank_;
   Symbols& symbols_;
@@ -210,6 +228,7 @@ class ConditionSearch {
   std::vector<SizeCondition> equations_;
   std::vector<Equations> sets_;
   std::vector<Substitution> counterexamples_;
+  std::set<std::string> typed_;  // the texts of the rules under the sets that were tested
 };
 
 }  // namespace

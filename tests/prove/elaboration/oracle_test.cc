@@ -34,6 +34,17 @@ TEST_CASE("a guard is implied by what is given, and not by less") {
   CHECK(test.oracle.queries() > 0);
 }
 
+TEST_CASE("guards on other sizes make no new question") {
+  OracleFixture test;
+  CHECK(test.is_implied({{false, test.n - 4}}, {false, test.n - 2}));
+  CHECK_FALSE(test.is_implied({{false, test.n - 4}}, {true, test.n - test.i}));
+  const std::uint64_t queries = test.oracle.queries();
+  const Guards more = {{false, test.n - 4}, {false, test.m - 1 - test.j}};
+  CHECK(test.is_implied(more, {false, test.n - 2}));
+  CHECK_FALSE(test.is_implied(more, {true, test.i - test.n}));
+  CHECK(test.oracle.queries() == queries);
+}
+
 TEST_CASE("sizes are positive, and so are their products") {
   OracleFixture test;
   CHECK(test.is_implied({}, {false, test.m * test.n - 1}));

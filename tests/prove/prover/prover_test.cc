@@ -1,4 +1,6 @@
 #include <catch2/catch.hpp>
+#include <map>
+#include <regex>
 #include <set>
 
 #include "algebra/operators/function_domain.h"
@@ -177,6 +179,30 @@ TEST_CASE("a proved rule is narrowed to what its text does not state") {
     INFO(rule.id << ": " << verdict_text(verdict) << ": " << condition);
     CHECK(text.find(stated + "\nrule " + rule.id + "(") != std::string::npos);
   }
+}
+
+TEST_CASE("sets of equations that imply each other are tried once") {
+  ProverFixture fixture;
+  const algebra::Rule rule = fixture.rule(
+      "rule twice(x:4, v:4, w:4)\n"
+      "  concat(conv2d(conv2d(x, v), w), conv2d(x, v); axis=1)\n"
+      "  => conv2d(concat(conv2d(x, v), x; axis=1), concat(w, v; axis=0))");
+  const auto typed = std::get<algebra::TypedRule>(algebra::infer_types(rule, fixture.bank, fixture.symbols));
+  std::vector<std::string> tried;
+  Budget budget(ProverOptions{}.steps);
+  const auto is_provable = [&](const algebra::TypedRule& conditioned) {
+    std::string& text = tried.emplace_back(algebra::to_string(conditioned.rule, fixture.bank, fixture.symbols));
+    std::map<std::string, std::string> names;  // of sizes that typing made
+    std::string renamed;
+    const std::regex size("\\bq[0-9]*\\b");
+    for (std::smatch match; std::regex_search(text, match, size); text = match.suffix())
+      renamed += match.prefix().str() + names.try_emplace(match[0], "#" + std::to_string(names.size())).first->second;
+    text = renamed + text;
+    return false;
+  };
+  CHECK_FALSE(find_condition(typed, fixture.bank, fixture.symbols, 1, {}, {}, nullptr, budget, is_provable));
+  CHECK(tried.size() >= 4);
+  CHECK(std::set<std::string>(tried.begin(), tried.end()).size() == tried.size());
 }
 
 TEST_CASE("conditional rules are proved with the condition found, and refuted without the search for conditions") {
