@@ -301,6 +301,7 @@ std::vector<Images> candidate_maps(const Product& product, const Product& onto, 
     complete_maps(direct.map, product.bound, onto.bound, atoms, limits, budget, maps);
     return maps;
   }
+  std::set<Images> tried;
   for (const Equations& system : unifying_equations(nested, commutative, limits.choices, budget)) {
     std::vector<Poly> all = equations;
     all.insert(all.end(), system.polys.begin(), system.polys.end());
@@ -308,9 +309,10 @@ std::vector<Images> candidate_maps(const Product& product, const Product& onto, 
     unknowns.insert(unknowns.end(), system.unknowns.begin(), system.unknowns.end());
     SolvedIndices found = solve_indices(std::move(all), unknowns, atoms, budget);
     std::erase_if(found.map, [&](const auto& entry) {
-      return !has(product.bound, entry.first) || mentions(entry.second, unknowns, atoms);
+      return !has(product.bound, entry.first) || mentions(entry.second, system.unknowns, atoms);
     });
-    complete_maps(found.map, product.bound, onto.bound, atoms, limits, budget, maps);
+    if (tried.insert(found.map).second)
+      complete_maps(found.map, product.bound, onto.bound, atoms, limits, budget, maps);
     if (maps.size() >= limits.maps) break;
   }
   return maps;

@@ -204,7 +204,7 @@ bool Elaborator::equate_maxima(Attempt& attempt, std::size_t p, std::size_t f, s
     SolvedIndices solved = solve_indices(system.polys, unknowns, atoms_, budget_);
     std::erase_if(solved.map, [&](const auto& entry) {
       return std::ranges::find(renamed.bound, entry.first) == renamed.bound.end() ||
-             mentions(entry.second, unknowns, atoms_);
+             mentions(entry.second, system.unknowns, atoms_);
     });
     complete_maps(solved.map, renamed.bound, model.bound, atoms_, limits_, budget_, maps);
   }

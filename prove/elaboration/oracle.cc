@@ -140,31 +140,37 @@ class LemmaContext {
   }
 
   /// Proposes (q − g)·d ≥ 0 and (g − 1 − q)·d ≥ 0 for q = floor(n / d) and multiples g·d that n may be compared with.
+  /// If d is a number, these are no products; then q − g and g − 1 − q may be factors.
   void bound_quotients() {
     for (const Atom atom : compounds_) {
-      if (atoms_.kind(atom) != Atoms::Kind::Quotient || atoms_.right(atom).constant()) continue;
+      if (atoms_.kind(atom) != Atoms::Kind::Quotient) continue;
       const Poly q(atom);
       const Poly &n = atoms_.left(atom), &d = atoms_.right(atom);
-      derived_.push_back(n - d * q);
-      derived_.push_back(d * q + d - 1 - n);
-      std::set<Poly> against = {Poly(0), Poly(1)};
-      if (d.terms().size() == 1) {
-        for (const Monomial& monomial : monomials_) {
-          const auto factor = monomial.divided_by(d.terms()[0].monomial);
-          if (factor && !factor->empty() && only_sizes(*factor)) against.insert(Poly::from_terms({{*factor, 1}}));
-        }
-      }
+      const bool by_number = d.constant().has_value();
+      std::set<Poly> against;
       for (const Poly& bound : bounds_) {
         for (const Poly& multiple : {bound + 1 + n, n - bound, bound + n, n - bound - 1}) {
           if (const auto g = exact_quotient(multiple, d)) against.insert(*g);
         }
       }
-      for (const Poly& g : against) {
-        propose(q - g, d);
-        propose(g - 1 - q, d);
-        derived_.push_back(q - g);
-        derived_.push_back(g - 1 - q);
+      if (!by_number) {
+        derived_.push_back(n - d * q);
+        derived_.push_back(d * q + d - 1 - n);
+        against.insert({Poly(0), Poly(1)});
       }
+      if (!by_number && d.terms().size() == 1) {
+        for (const Monomial& monomial : monomials_) {
+          const auto factor = monomial.divided_by(d.terms()[0].monomial);
+          if (factor && !factor->empty() && only_sizes(*factor)) against.insert(Poly::from_terms({{*factor, 1}}));
+        }
+      }
+      for (const Poly& g : against) {
+        for (const Poly& factor : {q - g, g - 1 - q}) {
+          if (!by_number) propose(factor, d);
+          derived_.push_back(factor);
+        }
+      }
+      if (by_number) continue;
       // Compares q with another quotient p = floor(m / e), where k·e = d.
       for (const Atom other : compounds_) {
         if (other == atom || atoms_.kind(other) != Atoms::Kind::Quotient) continue;

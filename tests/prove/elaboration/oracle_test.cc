@@ -67,6 +67,14 @@ TEST_CASE("a quotient has a unique value where its numerator stays in one interv
   CHECK(test.oracle.unique_value({{false, test.i - 6}, {false, 8 - test.i}}, half) == std::nullopt);
 }
 
+TEST_CASE("a quotient by a number is compared with what bounds its numerator, and times a size") {
+  OracleFixture test;
+  const Poly third = test.atoms.quotient(test.i, 3);
+  const Guard at_least{false, test.m * third - test.m * test.n};
+  CHECK(test.is_implied({{false, test.i - test.n * Poly(3)}}, at_least));
+  CHECK_FALSE(test.is_implied({{false, test.i + 1 - test.n * Poly(3)}}, at_least));
+}
+
 TEST_CASE("a quotient by a difference has its value only where that is positive") {
   OracleFixture test;
   const Poly quotient = test.atoms.quotient(test.i, test.m - test.n);

@@ -181,6 +181,18 @@ TEST_CASE("a proved rule is narrowed to what its text does not state") {
   }
 }
 
+TEST_CASE("indices that stand in functions alone are mapped as others are") {
+  ProverFixture fixture;
+  const Verdict verdict =
+      fixture.prover.prove(fixture.rule("rule pools_times_a_function(x[1, c, h, w], s[])\n"
+                                        "  conv2d(scale(avg_pool(x; kernel=3), one_of(s, elu(s, s))), "
+                                        "scale(avg_pool(x; kernel=3), one_of(s, elu(s, s))))\n"
+                                        "  => conv2d(avg_pool(scale(x, one_of(s, elu(s, s))); kernel=3), "
+                                        "avg_pool(scale(x, one_of(s, elu(s, s))); kernel=3))"));
+  INFO(verdict_text(verdict));
+  CHECK(std::holds_alternative<Proved>(verdict));
+}
+
 TEST_CASE("sets of equations that imply each other are tried once") {
   ProverFixture fixture;
   const algebra::Rule rule = fixture.rule(
