@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from normal_form import Factor, Guard, Product
 from polynomials import Arithmetic, require_that
-from tokens import Tokens
+from sums import Factor, Guard, Product
+from syntax import PolyReader
 
 FORMAT = "; rulemill certificate 5, by "
 # How many positions follow the word of a step. None: any number.
@@ -44,7 +44,7 @@ class Certificate:
     domains: tuple = ((), ())                    # of source and target: a list of steps for each condition
 
 
-class ProofLine(Tokens):
+class ProofLine(PolyReader):
     """Reads one line of a proof."""
 
     def __init__(self, text: str, arithmetic: Arithmetic, functions: dict):
@@ -52,66 +52,55 @@ class ProofLine(Tokens):
         self.functions = functions
 
     def guard(self) -> Guard:
-        poly = self.poly()
-        equality = self.next()
-        if equality not in (">=", "=") or not self.accept("0"):
+        poly, relation = self.poly(), self.next()
+        if relation not in (">=", "=") or not self.accept("0"):
             self.fail("'= 0' or '>= 0'")
-        return Guard(equality == "=", poly)
+        return Guard(relation == "=", poly)
 
     def guards(self) -> tuple:
         guards = []
         while self.accept("["):
-            guards.append(self.guard())
-            self.expect("]")
+            guards.append(self.until("]", self.guard))
         return tuple(guards)
 
     def indices(self) -> tuple:
         found = []
         while self.peek().startswith("#"):
-            found.append(self.poly_factor().single_atom)
+            found.append(self.value(self.factor()).single_atom)
         return tuple(found)
 
     def image(self):
         left = self.poly().single_atom
-        if left is None:
-            self.fail("an index")
+        require_that(left is not None, "expected an index")
         self.expect(":=")
         return left, self.poly()
 
     def rational(self) -> Fraction:
         sign = -1 if self.accept("-") else 1
         value = Fraction(sign * self.number())
-        if self.peek() == "/" and self.peek(1).isdigit():
-            self.next()
-            value /= self.number()
-        return value
+        return value / self.number() if self.peek(1).isdigit() and self.accept("/") else value
 
-    def sum(self) -> tuple:
-        return tuple(p for p in self.chain("+", self.product) if p.coefficient)
+    def terms(self) -> tuple:
+        return tuple(p for p in self.chain("+", self.term) if p.coefficient)
 
-    def product(self) -> Product:
+    def term(self) -> Product:
         coefficient = self.rational()
         bound = self.indices() if self.accept("sum") else ()
         guards, factors = self.guards(), []
-        while self.peek() == "(" or self.peek() == "1" or self.peek()[:1].isalpha() or self.peek()[:1] == "_":
-            factors.append(self.factor())
+        while self.peek() in ("(", "1") or self.peek()[:1].isalpha() or self.peek()[:1] == "_":
+            factors.append(self.term_factor())
         return Product(coefficient, guards, bound, tuple(factors))
 
-    def factor(self) -> Factor:
+    def term_factor(self) -> Factor:
         if self.accept("1"):
             self.expect("/")
-            return self.factor()._replace(kind="inverse")
+            return self.term_factor()._replace(kind="inverse")
         if self.accept("("):
-            factor = Factor("integer", index=(self.poly(),))
-            self.expect(")")
-            return factor
+            return Factor("integer", index=(self.until(")", self.poly),))
         name = self.name()
         if name == "max" and self.accept("{"):
-            bound, guards = self.indices(), self.guards()
-            self.expect(":")
-            body = self.sum()
-            self.expect("}")
-            return Factor("max", "", (), (body,), bound, guards)
+            bound, guards, _ = self.indices(), self.guards(), self.expect(":")
+            return Factor("max", arguments=(self.until("}", self.terms),), bound=bound, guards=guards)
         if self.accept("["):
             return Factor("read", name, tuple(self.list_until("]", self.poly)))
         kind = "apply"
@@ -119,7 +108,7 @@ class ProofLine(Tokens):
             kind, name = "defined", self.name()
         self.expect("(")
         require_that(name in self.functions, f"'{name}' is no function")
-        arguments = tuple(self.list_until(")", self.sum))
+        arguments = tuple(self.list_until(")", self.terms))
         require_that(len(arguments) == self.functions[name].arity, f"'{name}' has another number of arguments")
         return Factor(kind, self.functions[name].representative, (), arguments)
 
@@ -141,14 +130,11 @@ class ProofLine(Tokens):
             step.results = self.chain("|", self.result)
         elif step.word == "reindex":
             step.images = self.chain(";", self.image) if self.peek() != "<-" else []
-            if self.accept("<-"):
-                step.inverse = self.chain(";", self.image)
+            step.inverse = self.chain(";", self.image) if self.accept("<-") else []
         elif step.word == "count":
-            step.images = [self.image()]
-            self.expect(";")
-            step.polys = [self.poly()]
+            step.images, step.polys = [self.until(";", self.image)], [self.poly()]
         elif step.word in ("law", "replace", "scale"):
-            step.sums = self.chain(";", self.sum)
+            step.sums = self.chain(";", self.terms)
         elif step.word == "divide_max":
             step.guard = self.guard()
             step.polys = self.chain(";", self.poly) if self.accept(";") else []
@@ -158,66 +144,55 @@ class ProofLine(Tokens):
 
 class CertificateReader:
     def __init__(self, text: str, functions: dict):
-        self.lines, self.functions = text.split("\n"), functions
-        require_that(self.lines.pop() == "", "the certificate is cut short")
+        self.lines, self.functions = [line.strip(" ") for line in text.split("\n")], functions
+        require_that(self.lines[-1] == "", "the certificate is cut short")
         self.at, self.arithmetic = 0, None
-
-    def line(self) -> str:
-        return self.lines[self.at].strip(" ") if self.at < len(self.lines) else ""
 
     def all_after(self, prefix: str) -> list[str]:
         """The rests of the next lines with this prefix."""
         found = []
-        while self.at < len(self.lines) and self.lines[self.at].lstrip(" ").startswith(prefix):
-            found.append(self.lines[self.at].lstrip(" ")[len(prefix):])
+        while self.lines[self.at].startswith(prefix):
+            found.append(self.lines[self.at][len(prefix):])
             self.at += 1
         return found
 
     def accept(self, text: str) -> bool:
-        found = self.at < len(self.lines) and self.line() == text
+        found = self.lines[self.at] == text
         self.at += found
         return found
 
     def header(self) -> Certificate:
         first, *others = self.all_after(FORMAT) or [""]
-        certificate = Certificate(kind=first)
         require_that(first in ("definitions", "derivation") and not others, "the certificate has another format")
-        certificate.statement = "\n".join(self.all_after(";   "))
-        certificate.definitions = [tuple(line.split(" ", 1)) for line in self.all_after("; definition ")]
-        certificate.laws = self.all_after("; assumed law ")
-        certificate.uses = self.all_after("; use ") if first == "derivation" else []
-        return certificate
+        statement = "\n".join(self.all_after(";   "))
+        definitions = [tuple(line.split(" ", 1)) for line in self.all_after("; definition ")]
+        laws = self.all_after("; assumed law ")
+        return Certificate(first, statement, definitions, laws, self.all_after("; use ") if first == "derivation" else [])
 
     def proof(self, certificate: Certificate, arithmetic: Arithmetic) -> Certificate:
         self.arithmetic = arithmetic
         require_that(self.accept("typing"), "expected 'typing'")
         certificate.lemmas = self.lemmas()
-        while self.accept("output"):
-            certificate.outputs.append(self.steps())
-        certificate.domains = tuple(self.domain(side) for side in ("source", "target"))
-        require_that(self.at == len(self.lines), f"expected a step, found '{self.line()[:60]}'")
+        certificate.outputs = self.blocks("output")
+        certificate.domains = tuple(self.blocks("condition") if self.accept(f"domain of {side}") else []
+                                    for side in ("source", "target"))
+        require_that(self.at == len(self.lines) - 1, f"expected a step, found '{self.lines[self.at][:60]}'")
         return certificate
 
-    def domain(self, side: str) -> list:
+    def blocks(self, title: str) -> list[list[Step]]:
         found = []
-        if self.accept(f"domain of {side}"):
-            while self.accept("condition"):
-                found.append(self.steps())
+        while self.accept(title):
+            found.append(self.steps())
         return found
 
     def lemmas(self) -> list:
-        found = []
-        for text in self.all_after("times "):
-            line = ProofLine(text, self.arithmetic, self.functions)
-            found.append((line.poly(), line.expect(";") or line.poly()))
-            line.end()
-        return found
+        lines = [ProofLine(text, self.arithmetic, self.functions) for text in self.all_after("times ")]
+        return [(line.until(";", line.poly), line.until("", line.poly)) for line in lines]
 
     def steps(self) -> list[Step]:
         found = []
-        while self.at < len(self.lines) and self.line() not in ("output", "end", "condition") and \
-                not self.line().startswith("domain of "):
-            step = self.step(self.line())
+        while self.lines[self.at] not in ("", "output", "end", "condition") and not self.lines[self.at].startswith("domain of "):
+            step = self.step(self.lines[self.at])
             self.at += 1
             step.lemmas = self.lemmas()
             found.append(step)
@@ -229,11 +204,9 @@ class CertificateReader:
     def step(self, text: str) -> Step:
         head, _, rest = text.partition(":")
         word, *head = head.split(" ")
-        step = Step(word)
-        if word in ("indicators_max", "reindex_max"):
-            step.word, step.on_maximum = word[:-len("_max")], True
-        if word in ("within", "replace", "law_where"):
-            step.block = []
+        step = Step(word.removesuffix("_max") if word in ("indicators_max", "reindex_max") else word)
+        step.on_maximum = word != step.word
+        step.block = [] if word in ("within", "replace", "law_where") else None
         if word in ("law", "law_where"):
             require_that(head, "expected the name of a law")
             name, *head = head

@@ -10,22 +10,13 @@ from certificates import Certificate, CertificateReader
 from definitions import Library
 from derivations import Derivation, refined
 from kernel import Context, Kernel
-from normal_form import Guard
 from obligations import Obligation, unconfirmed
 from polynomials import Arithmetic, CheckError, require_that
-from rules import Record, Rule, RuleReader, fields, nodes_of, read_record, text
+from records import Database, Record, read_record
+from rules import Rule, RuleReader
 from specialization import PackExpansion, specialize
 from statement import Statement, rank_reader
-
-
-class Database:
-    """The records of a rule database, and the digests of the definitions that it names."""
-
-    def __init__(self, data: bytes):
-        message = fields(data)
-        self.rules = message.get(3, [])
-        provenance = fields(message.get(2, [b""])[-1])
-        self.digests = {text(op, 1): text(op, 2) for op in map(fields, provenance.get(4, []))}
+from sums import Guard
 
 
 def laws_in(proofs: list) -> set[str]:
@@ -47,8 +38,8 @@ class Checker:
             self.premises[record.id] = record.rule
         return record
 
-    def statement(self, rule: Rule, arithmetic: Arithmetic) -> Statement:
-        return Statement(rule, self.library, arithmetic)
+    def statement(self, rule: Rule) -> Statement:
+        return Statement(rule, self.library)
 
     def obligations_of(self, record: Record) -> list[Obligation]:
         """The obligations that a certificate leaves. Raises CheckError where it does not fit its rule."""
@@ -58,16 +49,16 @@ class Checker:
         require_that(certificate.kind == {1: "definitions", 2: "derivation"}.get(record.kind), "another kind of certificate")
         stated = RuleReader(certificate.statement, self.library, arithmetic, self.ranks).read()
         require_that(stated == record.rule, "the certificate states another rule")
-        used = sorted({node.operator for node in nodes_of(record.rule.source + record.rule.target)})
+        used = sorted({node.operator for node in record.rule.nodes()})
         digests = [(name, self.digests.get(name)) for name in used]
         require_that(certificate.definitions == digests, "the certificate names other definitions")
         self.check_packs(record.rule)
-        stated = self.statement(record.rule, Arithmetic())
+        stated = self.statement(record.rule)
         kernel = Kernel(stated)
         for goal in stated.source_types:
             kernel.require_guard("the condition is not stated", tuple(stated.stated), goal, ())
         rule = record.rule if record.kind == 1 else refined(record.rule, arithmetic)
-        statement = self.statement(rule, Arithmetic())
+        statement = self.statement(rule)
         certificate = reader.proof(certificate, statement.arithmetic)
         used = laws_in([*certificate.outputs, *certificate.domains[0], *certificate.domains[1]])
         assumed = {law.text for name, law in self.library.laws.items() if law.text and name in used}

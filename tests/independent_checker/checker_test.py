@@ -15,7 +15,7 @@ from definitions import Library
 from functions import ALL_SIGNS, Function, Natural, exact_value, formula_signs, monotonicity
 from law_values import counterexample
 from laws import Law
-from normal_form import Guard, Product, is_bounded
+from sums import Guard, Product, is_bounded
 from obligations import of_indicators
 from order import CaseScripts
 from polynomials import Arithmetic, Poly, atom, bound_index, size, variable

@@ -14,11 +14,12 @@ import time
 from collections import Counter, defaultdict
 
 from certificates import POSITIONS
-from checker import Checker, Database, check
+from checker import Checker, check
 from definitions import Library
-from lowering import Symbolic
+from parameters import Symbolic
 from polynomials import ATOMS, Arithmetic, CheckError, Poly
-from rules import Output, Rule, RuleReader, fields, nodes_of, number, text
+from records import Database, fields, number, text
+from rules import Output, Rule, RuleReader
 from statement import Statement
 
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+|[@#]\d+|>=|:=|\S")
@@ -81,7 +82,7 @@ def poly_text(poly: Poly) -> str:
 
 def rule_message(rule: Rule) -> dict:
     """The fields of a rule's record that state it."""
-    nodes = nodes_of(rule.source + rule.target)
+    nodes = rule.nodes()
 
     def term(t):
         return {2: [nodes.index(t.node)], 3: [t.number]} if isinstance(t, Output) else {1: [rule.variables.index(t)]}
@@ -167,12 +168,12 @@ class CachingChecker(Checker):
         super().__init__(library, digests)
         self.statements, self.lifted = {}, set()
 
-    def statement(self, rule: Rule, arithmetic: Arithmetic) -> Statement:
+    def statement(self, rule: Rule) -> Statement:
         key = repr(rule)
         if key not in self.statements:
-            made = super().statement(rule, arithmetic)
+            made = super().statement(rule)
             made.differences, made.definedness_conditions
-            self.statements[key] = made, set(arithmetic.divisors)
+            self.statements[key] = made, set(made.arithmetic.divisors)
         made, divisors = self.statements[key]
         made.arithmetic.divisors = set(divisors)
         return made
@@ -303,10 +304,10 @@ def compare_with_definitions(campaign: Campaign, database: pathlib.Path, count: 
     checker = Checker(library, {})
     records = {data: checker.read(data) for data in original[3]}
     records = {data: record for data, record in records.items() if record.kind == 1}
-    names = sorted({n.operator for r in records.values() for n in nodes_of(r.rule.source + r.rule.target)})
+    names = sorted({n.operator for r in records.values() for n in r.rule.nodes()})
     while count > 0:
         name = damaged_definitions(rng, definitions, folder, names)
-        used = [data for data, r in records.items() if any(n.operator == name for n in nodes_of(r.rule.source + r.rule.target))]
+        used = [data for data, r in records.items() if any(n.operator == name for n in r.rule.nodes())]
         chosen = rng.sample(used, min(len(used), 20, count))
         campaign.definitions, message = folder, {k: v for k, v in original.items()}
         try:

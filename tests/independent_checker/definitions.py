@@ -1,47 +1,55 @@
-"""Reads the definition language (docs/definitions.md) into tuples.
-
-Index expressions: ("number", n), ("name", s), ("pack", s), ("element", s, e), ("choice", parameter, value, e, e),
-("product", item), ("offset", pack), (operation, e, e). Items of lists: ("single", e) or ("list", pack, change,
-parameter, e). Scalars: ("number", Fraction), ("read", tensor, items), ("reduce", kind, bindings, comparisons, scalar),
-("apply", function, scalars), ("case", comparisons, scalar, scalar), ("over", scalar, e), (operation, scalar, scalar).
-A comparison is (e, relation, e), a binding (name, is a pack, item)."""
+"""Reads definitions (docs/definitions.md): operators, functions and their laws."""
 
 import pathlib
 import re
 from dataclasses import dataclass, field
-from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
-from functions import BINARY, OPERATIONS, Function, exact_number, monotonicity
+from functions import BINARY, OPERATIONS, Function, subtrees
 from law_values import counterexample
-from laws import Law, Laws, operation
+from laws import FORMS, EquationReader, Law, Laws, operation
 from polynomials import require_that
-from tokens import Tokens
 
-CHANGES = {"only": "keep", "without": "remove", "at": "scatter"}
+
+class Parameter(NamedTuple):
+    """`kind`: int, ints (one for each dimension of `pack`), enum, axis, axes, new axes, permutation, spread, size, sizes."""
+    kind: str
+    default: object
+    values: list
+    pack: str | None
+
+
+def packs_of(dims: list) -> dict:
+    """The packs among the dimensions of an input, with their spread parameters."""
+    return dict(dim for dim in dims if isinstance(dim, tuple))
 
 
 @dataclass
 class Operator:
-    """inputs: (name, dimensions), a dimension is a number, a name, or (pack, spread parameter or None). parameters:
-    name to (kind, default, values or pack). clauses: ("where", comparison, predicate), ("except", pack, pack, axis),
-    ("let", name, is a pack, item) in order. tensors: (name, bindings, scalar)."""
+    """inputs: (name, dimensions): a number, a name, or (pack, spread parameter or None). clauses: ("where", comparison, predicate),
+    ("except", pack, pack, axis), ("let", name, is a pack, tree) in order. tensors and outputs: bindings and tree, by name."""
     name: str
     inputs: list = field(default_factory=list)
-    parameters: dict = field(default_factory=dict)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
     clauses: list = field(default_factory=list)
-    tensors: list = field(default_factory=list)
-    outputs: list = field(default_factory=list)
+    tensors: dict = field(default_factory=dict)
+    outputs: dict = field(default_factory=dict)
     commutative: bool = False
     positive: bool = False
     composite: tuple = None
 
     @property
     def packs(self) -> set:
-        return {dim[0] for _, dims in self.inputs for dim in dims if isinstance(dim, tuple)}
+        return {pack for _, dims in self.inputs for pack in packs_of(dims)}
 
-    @property
-    def size_parameters(self) -> list:
-        return [(name, kind) for name, (kind, *_) in self.parameters.items() if kind in ("size", "sizes")]
+    @cached_property
+    def calls(self) -> set:
+        """The names of functions, and parameters in place of them, that its own definition applies."""
+        return {e[1] for e in subtrees([self.tensors, self.outputs]) if e[0] == "call"}
+
+    def named(self, *kinds) -> list[str]:
+        return [name for name, parameter in self.parameters.items() if parameter.kind in kinds]
 
 
 def without_mappings(text: str) -> str:
@@ -49,7 +57,7 @@ def without_mappings(text: str) -> str:
     return re.sub(r"^\s*onnx [^{\n]*(\{[^}]*\}.*)?", "", re.sub("#.*", "", text), flags=re.MULTILINE)
 
 
-class DefinitionReader(Tokens):
+class DefinitionReader(EquationReader):
     def __init__(self, text: str):
         super().__init__(without_mappings(text))
         self.operators, self.functions, self.includes = {}, {}, []
@@ -64,158 +72,32 @@ class DefinitionReader(Tokens):
             else:
                 self.fail("operator, function or include")
 
-    # Index expressions
-
-    def index(self):
-        value = self.index_sum()
-        if not (self.peek() == "if" and self.peek(2) == "=" and self.peek(4) == "else"):
-            return value
-        predicate = self.predicate()
-        self.expect("else")
-        return ("choice", *predicate, value, self.index())
-
-    def predicate(self):
-        return (self.expect("if"), self.name(), self.expect("="), self.next())[1::2]
-
-    def index_sum(self):
-        return self.left_associative(("+", "-"), self.index_product)
-
-    def index_product(self):
-        return self.left_associative(("*", "/", "//", "%"), self.index_factor)
-
-    def index_factor(self):
-        if self.peek().isdigit():
-            return "number", int(self.next())
-        if self.accept("("):
-            return self.until(")", self.index)
-        if self.accept("-"):
-            return "-", ("number", 0), self.index_factor()
-        name = self.name()
-        if name in ("min", "max") and self.accept("("):
-            return (name, *self.list_until(")", self.index))
-        if name == "product" and self.accept("("):
-            return "product", self.until(")", self.item)
-        if name == "offset" and self.accept("("):
-            return "offset", self.until(")", lambda: (self.name(), self.expect("..."))[0])
-        if self.accept("..."):
-            return "pack", name
-        return ("element", name, self.until("]", self.index)) if self.accept("[") else ("name", name)
-
-    def comparison(self):
-        return self.relation(self.index)
-
-    def item(self):
-        is_list = self.peek(1) == "..." and self.peek(2) not in ("+", "-", "*", "/", "//", "%", "if")
-        if not is_list:
-            return "single", self.index()
-        pack = self.name()
-        self.expect("...")
-        if self.accept("["):
-            parameter = self.name()
-            self.expect("]")
-            return "list", pack, "gather", parameter, None
-        if self.accept("of"):
-            return "list", pack, "unravel", None, self.index()
-        if self.peek() in CHANGES:
-            return "list", pack, CHANGES[self.next()], self.name(), None
-        if self.peek() in ("with", "insert"):
-            change, parameter = self.next(), self.name()
-            self.expect(":")
-            return "list", pack, change, parameter, self.index()
-        return "list", pack, "none", None, None
-
-    def binding(self):
-        return self.name(), self.accept("..."), (self.expect("<"), self.item())[1]
-
-    # Scalar expressions
-
-    def scalar(self):
-        value = self.left_associative(("+", "-"), self.scalar_product)
-        if not self.accept("if"):
-            return value
-        comparisons = self.chain("and", self.comparison)
-        self.expect("else")
-        return "case", comparisons, value, self.scalar()
-
-    def scalar_product(self):
-        value = self.scalar_factor()
-        while self.peek() in ("*", "/"):
-            value = ("*", value, self.scalar_factor()) if self.next() == "*" else ("over", value, self.index_factor())
-        return value
-
-    def scalar_factor(self):
-        if self.peek()[:1].isdigit():
-            return "number", Fraction(self.next())
-        if self.accept("-"):
-            return "-", ("number", Fraction(0)), self.scalar_factor()
-        if self.accept("("):
-            return self.until(")", self.scalar)
-        name = self.name()
-        if self.accept("["):
-            return "read", name, self.list_until("]", self.item)
-        self.expect("(")
-        if name in ("sum", "max") and (self.peek(1) == "<" or (self.peek(1), self.peek(2)) == ("...", "<")):
-            bindings = self.chain(",", self.binding)
-            comparisons = self.chain("and", self.comparison) if name == "max" and self.accept("where") else []
-            self.expect(")")
-            return "reduce", name, bindings, comparisons, self.scalar_product()
-        return "apply", name, self.list_until(")", self.scalar)
-
-    # Functions
-
     def function(self):
-        name = self.name()
-        self.expect("(")
-        self.arguments = arguments = self.list_until(")", self.name)
+        name, _, arguments = self.name(), self.expect("("), self.list_until(")", self.name)
         self.expect("=")
-        made = self.functions[name] = Function(name, len(self.arguments), self.formula())
+        made = self.functions[name] = Function(name, len(arguments), formula(self.expression(), arguments))
+        forms = dict(zip(arguments, "st" if len(arguments) == 2 else "t")) | {name: "f"}
         while self.accept("law"):
-            text = ""
-            if self.peek(1) == ":":
-                made.declared.append(self.equation())
-                continue
-            while self.peek() not in ("", "law", "function", "operator", "include"):
-                text += self.next()
-            made.laws.add(law_name(name, arguments, text))
-
-    def equation(self):
-        """NAME ':' left '=' right ['when' a '>' 0 {',' b '>' 0}], as formulas in s, t, r and c."""
-        self.arguments, begin = ["s", "t", "r", "c"], self.at
-        name, _, left, _, right = self.name(), self.expect(":"), self.formula(), self.expect("="), self.formula()
-        positive = []
-        if self.accept("when"):
-            positive = self.chain(",", lambda: (self.formula(), self.expect(">"), self.expect("0"))[0])
-        return name, "".join(self.tokens[begin:self.at]), left, right, positive
-
-    def formula(self):
-        return self.left_associative(("+", "-"), lambda: self.left_associative(("*", "/"), self.formula_factor))
-
-    def formula_factor(self):
-        if self.accept("-"):
-            return "-", ("number", Fraction(0)), self.formula_factor()
-        if self.accept("("):
-            return self.until(")", self.formula)
-        if self.peek()[:1].isdigit():
-            return "number", exact_number(self.next())
-        name = self.name()
-        if name in self.arguments:
-            return "argument", self.arguments.index(name)
-        self.expect("(")
-        parts = self.list_until(")", self.formula)
-        has_arity = name in OPERATIONS and len(parts) == (2 if name in BINARY else 1)
-        require_that(has_arity, f"'{name}' is no function of {len(parts)} numbers")
-        return (name, *parts)
-
-    # Operators
+            begin, declared = self.at, self.peek(1) == ":" and self.until(":", self.name)
+            equation, tokens = self.equation(), self.tokens[begin:self.at]
+            if declared:
+                made.declared.append((declared, "".join(tokens), equation))
+            else:
+                text = "".join(forms.get(token, "s" if token == "t" else token) for token in tokens)
+                require_that(text in FORMS, f"'{''.join(tokens)}' is no form of a law")
+                made.laws.add(text)
 
     def operator(self):
         op = Operator(self.name())
         self.operators[op.name] = op
         self.expect("(")
-        op.inputs, _ = self.argument_list(self.input, lambda: self.parameter(op))
+        op.inputs = self.items(self.input)
+        if self.accept(";"):
+            self.chain(",", lambda: self.parameter(op))
+        self.expect(")")
         if self.accept("is"):
-            op.composite = self.call()
-        while self.peek() and self.peek() not in ("operator", "function", "include"):
+            op.composite = self.expression()
+        while self.peek() not in ("", "operator", "function", "include"):
             self.clause(op)
 
     def input(self):
@@ -226,41 +108,31 @@ class DefinitionReader(Tokens):
 
     def dimension(self):
         if self.peek().isdigit():
-            return int(self.next())
+            return self.number()
         name = self.name()
         return (name, self.name() if self.accept("by") else None) if self.accept("...") else name
 
+    def word(self):
+        return self.number() if self.peek().isdigit() else self.next()
+
     def parameter(self, op: Operator):
-        name, is_pack, pack = self.name(), self.accept("..."), None
+        name, is_pack, pack, values = self.name(), self.accept("..."), None, []
         if self.accept("["):
             pack = self.until("]", lambda: (self.name(), self.expect("..."))[0])
         if self.accept("<"):
             self.expect("rank")
-            op.parameters[name] = ("axis", None, None)
+            kind = "axis"
         elif self.accept("in"):
             self.expect("{")
-            values = [int(v) if v.isdigit() else v for v in self.list_until("}", self.next)]
-            op.parameters[name] = ("int" if isinstance(values[0], int) else "enum", values[0], values)
+            values = self.list_until("}", self.word)
+            kind = "int" if isinstance(values[0], int) else "enum"
         else:
             self.expect(":")
             kind = self.name()
-            if kind == "new":
-                self.expect("axes")
-                kind = "new axes"
-            kind = "ints" if pack else kind
-            op.parameters[name] = (kind, () if kind == "spread" else None, pack)
-        if self.accept("="):
-            kind, _, rest = op.parameters[name]
-            default = self.next()
-            op.parameters[name] = (kind, int(default) if default.isdigit() else default, rest)
-        require_that(is_pack == (op.parameters[name][0] == "sizes"), f"'{name}' has the wrong kind")
-
-    def call(self):
-        name = self.name()
-        if not self.accept("("):
-            return "input", name
-        arguments, parameters = self.argument_list(self.call, lambda: (self.name(), self.expect("="), self.index())[::2])
-        return "call", name, arguments, dict(parameters)
+            kind = "new " + self.name() if kind == "new" else "ints" if pack else kind
+        default = values[0] if values else () if kind == "spread" else None
+        op.parameters[name] = Parameter(kind, self.word() if self.accept("=") else default, values, pack)
+        require_that(is_pack == (kind == "sizes"), f"'{name}' has the wrong kind")
 
     def clause(self, op: Operator):
         word = self.next()
@@ -269,40 +141,35 @@ class DefinitionReader(Tokens):
         elif word == "where":
             op.clauses += self.chain(",", self.condition)
         elif word == "let":
-            op.clauses += self.chain(",", self.let)
+            op.clauses += self.chain(",", lambda: ("let", self.name(), self.accept("..."), (self.expect("="), self.expression())[1]))
         else:
-            op.tensors.append(self.tensor(op, self.name())) if word == "tensor" else op.outputs.append(self.tensor(op, word))
+            self.tensor(op, *((op.tensors, self.name()) if word == "tensor" else (op.outputs, word)))
 
     def condition(self):
-        if self.peek(1) == "=" and self.peek(3) == "except":
-            left, _, right, _, axis = (self.next() for _ in range(5))
-            return "except", left, right, axis
-        comparison = self.comparison()
-        return "where", comparison, self.predicate() if self.peek() == "if" else None
+        left, relation, right = self.comparison()
+        if self.accept("except"):
+            return "except", left[1], right[1], self.name()
+        return "where", (left, relation, right), self.comparison() if self.accept("if") else None
 
-    def let(self):
-        return "let", self.name(), self.accept("..."), (self.expect("="), self.item())[1]
-
-    def tensor(self, op: Operator, name: str):
+    def tensor(self, op: Operator, tensors: dict, name: str):
         self.expect("[")
         bindings = self.list_until("]", self.binding)
         if self.accept("of"):
             op.positive |= self.name() == "positive"
         self.expect("=")
-        return name, bindings, self.scalar()
+        tensors[name] = bindings, self.expression()
 
 
-def law_name(f: str, arguments: list, text: str) -> str:
-    t = arguments[-1]
-    s = arguments[0] if len(arguments) == 2 else "t" if t == "s" else "s"
-    forms = {f"{f}({s},{t})={f}({t},{s})": "commutative", f"{f}(c*{s},c*{t})=c*{f}({s},{t})": "homogeneous"}
-    if len(arguments) == 1:
-        forms = {f"{f}(0)=0": "zero", f"{f}({f}({t}))={f}({t})": "idempotent",
-                 f"{f}({s}+{t})={f}({s})*{f}({t})": "exponential", f"{f}(c*{t})=c*{f}({t})": "homogeneous",
-                 f"{f}(c*{t})={f}({t})/c": "reciprocal", f"max({f}({s}),{f}({t}))={f}(max({s},{t}))": "monotone",
-                 f"{f}(-{t})=-{f}({t})": "odd", f"{f}(-{t})={f}({t})": "even"}
-    require_that(text in forms, f"'{text}' is no form of a law")
-    return forms[text]
+def formula(e: tuple, arguments: list[str]) -> tuple:
+    """The formula that a tree is, in the arguments of a function."""
+    if e[0] == "number":
+        return e
+    if e[0] == "name":
+        require_that(e[1] in arguments, f"'{e[1]}' is no argument")
+        return "argument", arguments.index(e[1])
+    op, parts = (e[1], e[2]) if e[0] == "call" else (e[0], e[1:])
+    require_that(op in OPERATIONS and len(parts) == (2 if op in BINARY else 1), f"'{op}' is no function of {len(parts)} numbers")
+    return op, *(formula(part, arguments) for part in parts)
 
 
 class Library:
@@ -311,27 +178,11 @@ class Library:
     def __init__(self, folder: pathlib.Path):
         self.operators, self.functions = {}, {}
         self.read(pathlib.Path(folder))
-        for function in self.functions.values():
-            function.representative = next(name for name, f in self.functions.items()
-                                           if (f.arity, f.formula) == (function.arity, function.formula))
+        first = {}
+        for f in self.functions.values():
+            f.representative = first.setdefault((f.arity, f.formula), f.name)
         self.laws, self.tested = Laws(self.functions).found, set()
-
-    def law(self, name: str) -> Law:
-        require_that(name in self.laws, "there is no such law")
-        if name not in self.tested:
-            point = counterexample(self.laws[name], self.functions)
-            require_that(point is None, f"the law {name} is false at {point}")
-            self.tested.add(name)
-        return self.laws[name]
-
-    def operation(self, op: str) -> str | None:
-        return operation(self.functions, op)
-
-    def monotonicity(self, name: str) -> list[int]:
-        """For each argument: 1 if the function does not decrease with it, -1 if it does not increase, 0 if this is not known."""
-        f = self.functions[name]
-        found = [{1} if "monotone" in f.laws else monotonicity(f.formula, i) for i in range(f.arity)]
-        return [max(directions, default=0) for directions in found]
+        self.positive_operator = next(name for name, op in self.operators.items() if op.positive)
 
     def read(self, folder: pathlib.Path):
         for path in sorted(folder.glob("*.op")):
@@ -345,20 +196,19 @@ class Library:
         require_that(name in self.operators, f"unknown operator '{name}'")
         return self.operators[name]
 
+    def law(self, name: str) -> Law:
+        require_that(name in self.laws, "there is no such law")
+        if name not in self.tested:
+            point = counterexample(self.laws[name], self.functions)
+            require_that(point is None, f"the law {name} is false at {point}")
+            self.tested.add(name)
+        return self.laws[name]
+
+    def operation(self, op: str) -> str | None:
+        return operation(self.functions, op)
+
     def is_total(self, name: str, parameters: dict) -> bool:
-        """Whether the operator applies total functions only."""
-        op, names = self.operator(name), set()
-
-        def visit(e):
-            if isinstance(e, tuple) and e[:1] == ("apply",):
-                names.add(parameters.get(e[1], e[1]))
-            elif isinstance(e, tuple) and e[:1] == ("call",):
-                names.add(None)  # a composite: not decided here
-            for part in e if isinstance(e, (tuple, list)) else ():
-                visit(part)
-        visit([op.tensors, op.outputs, op.composite])
-        return all(n == "none" or n in self.functions and self.functions[n].is_total for n in names)
-
-    @property
-    def positive_operator(self) -> str:
-        return next(name for name, op in self.operators.items() if op.positive)
+        """Whether the operator applies total functions only. Of a composite, this is not decided here."""
+        op = self.operator(name)
+        names = {parameters.get(name, name) for name in op.calls}
+        return not op.composite and all(self.functions[n].is_total for n in names & self.functions.keys())

@@ -3,21 +3,12 @@
 from certificates import Certificate
 from kernel import Kernel
 from lowering import Lowering
-from normal_form import Guard, Product, canonical_sum, map_guards, relation_guards
+from sums import Guard, Product, canonical_sum, map_polys, relation_guards
 from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, is_nonnegative, output_index, require_that, variable
-from rules import Node, Output, Rule, RuleReader, Variable, changed, nodes_of
+from rules import Node, Output, Rule, RuleReader, Variable
 from statement import Terms
 
 MAX_DEGREE = 16
-
-
-def polys_of(rule: Rule) -> list[Poly]:
-    polys = [d for shape in rule.shapes for d in shape] + [p for a, _, b in rule.conditions for p in (a, b)]
-    return polys + [s for node in nodes_of(rule.source + rule.target) for s in node.sizes]
-
-
-def sizes_of(rule: Rule) -> set[int]:
-    return {a for poly in polys_of(rule) for a in atoms_in(poly) if ATOMS[a].kind == "size"}
 
 
 def refined(rule: Rule, arithmetic: Arithmetic) -> Rule:
@@ -26,7 +17,7 @@ def refined(rule: Rule, arithmetic: Arithmetic) -> Rule:
     equations = list(filter(None, map(product_equation, rule.conditions)))
     while equations:
         names = sorted({name for equation in equations for name in equation})
-        used, images = {ATOMS[a].name for a in sizes_of(rule)}, {name: Poly.of(1) for name in names}
+        used, images = {ATOMS[a].name for a in rule.sizes()}, {name: Poly.of(1) for name in names}
         solutions = minimal_solutions([[equation.get(name, 0) for name in names] for equation in equations])
         for number, solution in enumerate(sorted(solutions, reverse=True), 1):
             parts = [name for name, exponent in zip(names, solution) if exponent]
@@ -38,8 +29,8 @@ def refined(rule: Rule, arithmetic: Arithmetic) -> Rule:
                 for _ in range(exponent):
                     images[name] *= variable(atom("size", factor))
         images = {atom("size", name): image for name, image in images.items()}
-        result = changed(rule, lambda poly, images=images: arithmetic.substitute(poly, images))
-        if all(len(m) <= MAX_DEGREE for poly in polys_of(result) for m in poly.terms):
+        result = rule.changed(lambda poly, images=images: arithmetic.substitute(poly, images))
+        if all(len(m) <= MAX_DEGREE for poly in result.polys() for m in poly.terms):
             return result
         equations.pop()
     return rule
@@ -116,12 +107,12 @@ class Derivation:
         self.premises, self.ranks = premises, ranks
         self.solution = self.solve_equations()
         facts = self.statement.facts
-        self.given = tuple(dict.fromkeys([*facts, *map_guards(tuple(facts), self.solved),
+        self.given = tuple(dict.fromkeys([*facts, *map_polys(tuple(facts), self.solved),
                                           *(Guard(False, value - 1) for value in self.solution.values())]))
-        rule = changed(self.statement.rule, self.solved)
+        rule = self.statement.rule.changed(self.solved)
         self.goal = rule
         self.terms = Terms(Lowering(self.library, self.arithmetic), dict(zip(rule.variables, rule.shapes)))
-        for node in nodes_of(rule.source + rule.target):
+        for node in rule.nodes():
             self.terms.node(node)  # well-typed by assumption, or by an obligation of the statement
         self.commuting = {}
 
@@ -145,7 +136,7 @@ class Derivation:
         return self.arithmetic.substitute(poly, self.solution)
 
     def require(self, what: str, goal: Guard):
-        goal, = map_guards((goal,), self.solved)
+        goal, = map_polys((goal,), self.solved)
         self.kernel.require_guard(what, self.given, goal, self.certificate.lemmas)
 
     def check(self):
@@ -178,16 +169,16 @@ class Derivation:
             tokens.expect(":=")
             sizes[atom("size", size_name)] = self.solved(tokens.poly())
         tokens.end()
-        require_that(sizes_of(rule) <= set(sizes), "a size of the rule has no value")
+        require_that(rule.sizes() <= set(sizes), "a size of the rule has no value")
         for value in sizes.values():
             self.require("a size is positive", Guard(False, value - 1))
         self.terms.obligations = conditions = []
         require_that(all(v.name in terms for v in rule.variables), "a variable of the rule has no value")
-        values = changed(Rule(self.goal.variables, source=[terms[v.name] for v in rule.variables]), self.solved).source
+        values = Rule(self.goal.variables, source=[terms[v.name] for v in rule.variables]).changed(self.solved).source
         for value, shape in zip(values, rule.shapes):
             require_that(len(self.terms.tensor(value).shape) == len(shape), "a term of wrong rank")
-        instance = changed(rule, lambda poly: self.solved(self.arithmetic.substitute(poly, sizes)),
-                           variables=dict(zip(rule.variables, values)))
+        instance = rule.changed(lambda poly: self.solved(self.arithmetic.substitute(poly, sizes)),
+                                variables=dict(zip(rule.variables, values)))
         for value, shape in zip(values, instance.shapes):
             conditions += [Guard(True, a - b) for a, b in zip(self.terms.tensor(value).shape, shape)]
         for left, relation, right in instance.conditions:
@@ -215,7 +206,7 @@ class Derivation:
             for order in ((0, 1), (1, 0)):
                 terms = Terms(Lowering(self.library, self.arithmetic), {Variable(f"x{k}", 0): shapes[k] for k in range(2)})
                 inputs = [list(terms.variables.values())[k] for k in order]
-                result = terms.lowering.apply(node.operator, dict(node.parameters), inputs, node.sizes, [])[0]
+                result = terms.lowering.apply(node.operator, node.parameters, inputs, node.sizes, [])[0]
                 element = result.element(tuple(output_index(d) for d in range(len(result.shape))), ())
                 forms.append(canonical_sum(map(self.ordered, element)))
             self.commuting[key] = forms[0] == forms[1]
@@ -226,6 +217,6 @@ class Derivation:
         if isinstance(x, Product):
             return x._replace(factors=tuple(map(self.ordered, x.factors)))
         arguments = [tuple(map(self.ordered, a)) for a in x.arguments]
-        if x.kind == "apply" and "commutative" in self.library.functions[x.symbol].laws:
+        if x.kind == "apply" and "f(s,t)=f(t,s)" in self.library.functions[x.symbol].laws:
             arguments.sort(key=lambda a: hash(canonical_sum(a)))
         return x._replace(arguments=tuple(arguments))

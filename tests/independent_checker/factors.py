@@ -4,9 +4,8 @@ from fractions import Fraction
 
 from certificates import Step
 from functions import exact_value
-from normal_form import (ONE, Factor, Guard, Product, all_atoms, as_sum, at, canonical, canonical_sum, check_bound,
-                         check_bounded, check_scope, check_sum_scope, map_guards, map_polys, multiply, negated, number,
-                         replaced, single_factor, without_redundant)
+from sums import (ONE, Factor, Guard, Product, all_atoms, as_sum, at, canonical, canonical_sum, check_bounded, check_scope, map_polys,
+                  multiply, negated, number, replaced, single_factor, without_redundant)
 from polynomials import in_order, require_that, variable
 from signs import SignAnalysis
 
@@ -39,9 +38,9 @@ class FactorSteps:
     def require_point(self, guards: tuple, bound: tuple, point: list, inside, step: Step):
         """Requires that guards hold at a point in scope."""
         require_that(len(point) == len(bound), "expected a point with a value for each index")
-        check_bound(point, inside.scope)
+        check_scope(point, inside.scope)
         images = dict(zip(bound, point))
-        for goal in map_guards(guards, lambda poly: self.arithmetic.substitute(poly, images)):
+        for goal in map_polys(guards, lambda poly: self.arithmetic.substitute(poly, images)):
             self.require_guard("a range has a point", inside.given, goal, step.lemmas)
 
     # Integers, numbers and arguments
@@ -49,7 +48,7 @@ class FactorSteps:
     def equal(self, factor, inside, step):
         require_that(len(step.polys) == 1, "expected a polynomial")
         old, new = at(factor.index, step.positions[2]), step.polys[0]
-        check_bound([new], inside.scope)
+        check_scope([new], inside.scope)
         self.require_guard("two indices are equal", inside.given, Guard(True, old - new), step.lemmas)
         return factor._replace(index=replaced(factor.index, step.positions[2], new))
 
@@ -112,7 +111,7 @@ class FactorSteps:
         check_scope(rest, context.scope)
         inside = context.within(rest)
         for value in step.sums:
-            check_sum_scope(value, inside.scope)
+            check_scope(value, inside.scope)
             check_bounded(value)
         if left.bound or left.guards:
             check_bounded((rest,))
@@ -121,7 +120,7 @@ class FactorSteps:
                      "the factors are not an instance of the law")
         for kind, e in law.conditions:
             value = self.instance(e, step.sums, kind != "defined")
-            check_sum_scope(value, inside.scope)
+            check_scope(value, inside.scope)
             if kind == "positive":
                 self.require_by_signs(value, False, inside, step)
             elif kind == "zero":
@@ -155,8 +154,8 @@ class FactorSteps:
         """max_{b: H} q·t = q·max_{b: H} t for q ≥ 0 without b."""
         require_that(maximum.kind == "max" and len(step.sums) == 2, "the factor is not a maximum, or a value is missing")
         q, t = step.sums
-        check_sum_scope(q, inside.scope)
-        check_sum_scope(t, inside.within(maximum).scope)
+        check_scope(q, inside.scope)
+        check_scope(t, inside.within(maximum).scope)
         check_bounded(q + t)
         require_that(canonical_sum(multiply(q, t)) == canonical_sum(maximum.arguments[0]), "the maximum is of another product")
         self.require_by_signs(q, True, inside, step)
@@ -169,7 +168,7 @@ class FactorSteps:
         require_that(len(body) == 1 and single_factor((body[0]._replace(coefficient=ONE),)), "the factor is no maximum of a function")
         coefficient, inner, a = body[0].coefficient, body[0].factors[0], step.positions[2]
         require_that(inner.kind == "apply", "the factor is no maximum of a function")
-        direction = at(self.library.monotonicity(inner.symbol), a)
+        direction = at(self.functions[inner.symbol].monotonicity(), a)
         require_that(direction, "the function is not monotone there")
         direction = -direction if coefficient < 0 else direction
         outer = inner._replace(arguments=replaced(inner.arguments, a, ()))
@@ -191,7 +190,7 @@ class FactorSteps:
         name = self.library.operation("max")
         require_that(name is not None, "no function of the definitions is the maximum of two numbers")
         require_that(maximum.kind == "max" and step.guard and not step.guard.equality, "no maximum that an inequality divides")
-        check_bound([step.guard.poly], inside.within(maximum).scope)
+        check_scope([step.guard.poly], inside.within(maximum).scope)
         count = len(maximum.bound)
         require_that(len(step.polys) == 2 * count, "expected two points")
         parts = []

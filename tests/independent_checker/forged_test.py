@@ -10,8 +10,9 @@ import tempfile
 import unittest
 
 from certificates import POSITIONS
-from checker import Checker, Database, check
+from checker import Checker, check
 from definitions import Library
+from records import Database
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -5,6 +5,7 @@ A formula is ("argument", i), ("number", Fraction) or (operation, formula, ...).
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 
 
@@ -42,9 +43,8 @@ def exact_number(text: str) -> Fraction:
 
 @dataclass
 class Function:
-    """`laws` by form: zero, idempotent, commutative, exponential, homogeneous, reciprocal, monotone, odd, even. `declared`:
-    (name, text, left, right, positive formulas) of the equations, as formulas in their variables. `representative`: the name of the
-    first function with the same formula."""
+    """`laws`: the texts of those of the forms in `laws.FORMS`. `declared`: (name, text, equation) of the others. `representative`: the
+    name of the first function with the same formula."""
     name: str
     arity: int
     formula: tuple
@@ -54,15 +54,28 @@ class Function:
 
     @property
     def parity(self) -> int:
-        return 1 if "even" in self.laws else -1 if "odd" in self.laws else 0
+        return 1 if "f(-t)=f(t)" in self.laws else -1 if "f(-t)=-f(t)" in self.laws else 0
 
-    @property
+    @cached_property
     def is_total(self) -> bool:
         return formula_signs(self.formula, [ALL_SIGNS] * self.arity)[1]
 
+    def monotonicity(self) -> list[int]:
+        """For each argument: 1 if the function does not decrease with it, -1 if it does not increase, 0 if this is not known."""
+        found = [{1} if "max(f(s),f(t))=f(max(s,t))" in self.laws else monotonicity(self.formula, i) for i in range(self.arity)]
+        return [max(directions, default=0) for directions in found]
+
+
+def subtrees(e):
+    """The tree and all trees in it."""
+    if isinstance(e, tuple):
+        yield e
+    for part in e.values() if isinstance(e, dict) else e if isinstance(e, (tuple, list)) else ():
+        yield from subtrees(part)
+
 
 def arguments_of(f: tuple) -> set:
-    return {f[1]} if f[0] == "argument" else set() if f[0] == "number" else set().union(*map(arguments_of, f[1:]))
+    return {part[1] for part in subtrees(f) if part[0] == "argument"}
 
 
 def domain_arguments(f: tuple) -> set:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from certificates import Step
 from factors import FactorSteps
-from normal_form import (Factor, Guard, Product, all_atoms, at, canonical, check_bound, check_bounded, check_scope,
-                         check_sum_scope, enter, map_guards, map_polys, multiset, negated, replaced, without_redundant)
+from sums import (Factor, Guard, Product, all_atoms, at, canonical, check_bounded, check_scope, enter, map_polys, multiset, negated,
+                  replaced, without_redundant)
 from obligations import Obligation, is_trivial, of_indicators
 from order import case_scripts
 from polynomials import Poly, require_that, variable
@@ -50,7 +50,7 @@ class Kernel(FactorSteps):
         return terms
 
     def check_vanishes(self, terms: tuple, context: Context, steps: list[Step]):
-        check_sum_scope(terms, context.scope)
+        check_scope(terms, context.scope)
         require_that(not self.run(terms, context, steps), "the steps do not rewrite the sum to 0")
 
     def apply(self, terms: tuple, context: Context, step: Step) -> tuple:
@@ -66,7 +66,7 @@ class Kernel(FactorSteps):
             new = (self.count(p, context, step),)
         else:
             new = self.factor_step(p, context, step)
-        check_sum_scope(new, context.scope)
+        check_scope(new, context.scope)
         if len(new) == 1:
             return replaced(terms, step.positions[0], *new)
         return replaced(terms, step.positions[0]) + new
@@ -79,7 +79,7 @@ class Kernel(FactorSteps):
         return [at(terms, p) for p in step.positions]
 
     def changed_guards(self, guards: tuple, without: tuple, added: tuple, scope) -> tuple:
-        check_bound([g.poly for g in added], scope)
+        check_scope([g.poly for g in added], scope)
         require_that(list(without) == sorted(set(without)) and all(g < len(guards) for g in without), "there is no such guard")
         return tuple(g for i, g in enumerate(guards) if i not in without) + added
 
@@ -114,7 +114,7 @@ class Kernel(FactorSteps):
             q, g, b = step.positions[3:]
             new = at(at(at(terms, q).factors, g).arguments, b)
         inside = context.within(product, factor)
-        check_sum_scope(new, inside.scope)
+        check_scope(new, inside.scope)
         check_bounded(new)  # an argument of another product, too: its ranges may be finite by the guards of that one only
         self.check_vanishes(at(factor.arguments, a) + negated(new), inside, step.block)
         factor = factor._replace(arguments=replaced(factor.arguments, a, new))
@@ -153,19 +153,19 @@ class Kernel(FactorSteps):
         require_that((len(images), len(inverse)) == (len(step.images), len(step.inverse)), "an index has two values")
         inside = outside.within(x)
         bound = tuple(b for b in x.bound if b not in images) + tuple(inverse)
-        check_bound(images.values(), enter(Product(bound=bound), outside.scope))
-        check_bound(inverse.values(), inside.scope)
+        check_scope(images.values(), enter(Product(bound=bound), outside.scope))
+        check_scope(inverse.values(), inside.scope)
 
         def old(poly: Poly) -> Poly:
             return self.arithmetic.substitute(poly, images)
 
         def new(poly: Poly) -> Poly:
             return self.arithmetic.substitute(poly, inverse)
-        body = frozenset().union(*map(all_atoms, x.arguments[0])) if isinstance(x, Factor) else None
+        body = all_atoms(x.arguments[0]) if isinstance(x, Factor) else None
         equations, is_onto = [], True
         for a, value in images.items():
             if a not in x.bound:
-                check_bound([variable(a)], inside.scope)
+                check_scope([variable(a)], inside.scope)
                 others = {b: image for b, image in images.items() if b != a}
                 equations.append(Guard(True, self.arithmetic.substitute(variable(a), others) - value))
             elif body is not None and a not in body:
@@ -176,7 +176,7 @@ class Kernel(FactorSteps):
         changed = map_polys(x, old)
         changed = changed._replace(bound=bound, guards=without_redundant(changed.guards + tuple(equations)))
         if not is_onto:
-            for goal in map_guards(changed.guards, new):
+            for goal in map_polys(changed.guards, new):
                 self.require_guard("a point of the new range", inside.given, goal, step.lemmas)
         return changed
 
@@ -187,7 +187,7 @@ class Kernel(FactorSteps):
         require_that(a in p.bound and set(ends) <= set(p.guards), "the index has another range")
         rest = p._replace(guards=tuple(g for g in p.guards if g not in ends), bound=tuple(b for b in p.bound if b != a))
         inside = context.within(rest)
-        check_bound([low, high], inside.scope)
+        check_scope([low, high], inside.scope)
         self.require_guard("a range has a nonnegative size", inside.given, Guard(False, high - low + 1), step.lemmas)
         check_bounded((rest,))  # also where there is no such b
         return rest._replace(factors=rest.factors + (Factor("integer", index=(high - low + 1,)),))

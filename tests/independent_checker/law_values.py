@@ -4,7 +4,7 @@ import math
 import random
 
 from functions import OPERATIONS, Function
-from laws import C, Law
+from laws import VARIABLES, Law
 
 POINTS = 200
 NUMBERS = [s * m * 2.0 ** e for s in (1, -1) for m in (1, 1.25, 1.5, 1.75) for e in (-30, -12, -3, -1, 0, 1, 2, 4, 9, 30)] + [0.0]
@@ -47,10 +47,10 @@ def holds_at(law: Law, point: list, functions: dict) -> bool:
 
 def counterexample(law: Law, functions: dict):
     """A point at which a law is false; None if none is found."""
-    numbers = random.Random(1)
+    numbers, c = random.Random(1), VARIABLES.index("c")
     for _ in range(POINTS):
         point = numbers.choices(NUMBERS, k=5)
-        point[4] = 1 / point[C[1]] if point[C[1]] else 0.0  # laws with two scales want inverse ones
+        point[4] = 1 / point[c] if point[c] else 0.0  # laws with two scales want inverse ones
         if not holds_at(law, point, functions):
             return point
     return None

@@ -5,10 +5,23 @@ An expression is ("number", q), ("argument", i) of a variable, ("+", e, e), ("*"
 from fractions import Fraction
 from typing import NamedTuple
 
-from functions import Function, Rounded, exact_value, monotonicity
+from functions import Function, Rounded, exact_value, subtrees
+from polynomials import require_that
+from syntax import Grammar
 
 MINUS_ONE = "number", Fraction(-1)
-S, T, C, D = (("argument", i) for i in (0, 1, 3, 4))
+VARIABLES = ["s", "t", "r", "c", "d"]
+FORMS = {  # by the text that declares it for a function of t, or of s and t: the law's name, and its equation, where d is 1/c
+    "f(0)=0": ("zero", "f(0) = 0"),
+    "f(f(t))=f(t)": ("idempotent", "f(f(s)) = f(s)"),
+    "f(s,t)=f(t,s)": ("commutative", "f(s, t) = f(t, s)"),
+    "f(s+t)=f(s)*f(t)": ("sum", "f(s + t) = f(s) * f(t)"),
+    "f(-t)=-f(t)": ("parity", "f(-s) = -f(s)"),
+    "f(-t)=f(t)": ("parity", "f(-s) = f(s)"),
+    "f(c*t)=c*f(t)": ("scale", "f(c * s) = c * f(s) when c > 0"),
+    "f(c*s,c*t)=c*f(s,t)": ("scale", "f(c * s, c * t) = c * f(s, t) when c > 0"),
+    "f(c*t)=f(t)/c": ("scale", "f(c * s) = d * f(s) when c > 0, c * d - 1 = 0"),
+    "max(f(s),f(t))=f(max(s,t))": ("max", "max(f(s), f(t)) = f(max(s, t))")}
 
 
 class Law(NamedTuple):
@@ -20,97 +33,76 @@ class Law(NamedTuple):
     text: str = ""
 
 
+class EquationReader(Grammar):
+    def equation(self):
+        """left '=' right ['when' a ('>' | '=') 0 {',' b ('>' | '=') 0}]"""
+        left, _, right = self.sum(), self.expect("="), self.sum()
+        return left, right, self.chain(",", self.comparison) if self.accept("when") else []
+
+
 class Laws:
     """The laws of all functions, by name: FUNCTION.LAW."""
 
     def __init__(self, functions: dict[str, Function]):
         self.functions, self.found = functions, {}
         for f in functions.values():
-            self.by_form(f)
+            for text in f.laws:
+                self.add(f, *FORMS[text])
+            self.monotone(f)
             self.by_formula(f)
-            for declared in f.declared:
-                self.by_declaration(f, *declared)
+            for name, text, equation in f.declared:
+                self.add(f, name, equation, f"{f.name}.{text}")
 
-    def apply(self, name: str, *arguments) -> tuple:
-        return "apply", self.functions[name].representative, *arguments
+    def add(self, f: Function, name: str, equation, text="", **functions: str):
+        """Adds a law, if its operations are functions of the definitions."""
+        left, right, conditions = EquationReader(equation).equation() if isinstance(equation, str) else equation
+        sides = [self.expression(e, {"f": f.representative, **functions}) for e in (left, right)]
+        made = []
+        for a, relation, b in conditions:
+            kind, zero, e = ("positive", a, b) if relation == "<" else ("zero", b, a)
+            require_that(relation in ("<", "=") and zero == ("number", 0), "expected a condition '> 0' or '= 0'")
+            made.append((kind, self.expression(e, {})))
+        if None not in sides + [e for _, e in made]:
+            used = {part[1] for part in subtrees(sides + made) if part[0] == "argument"}
+            self.found.setdefault(f"{f.name}.{name}", Law(1 + max(used, default=-1), *sides, tuple(made), text))
 
-    def add(self, f: Function, name: str, *law):
-        self.found.setdefault(f"{f.name}.{name}", Law(*law))
-
-    def by_form(self, f: Function):
-        def of(*arguments):
-            return self.apply(f.name, *arguments)
-        positive = (("positive", C),)
-        if "zero" in f.laws:
-            self.add(f, "zero", 0, of(("number", Fraction(0))), ("number", Fraction(0)))
-        if "idempotent" in f.laws:
-            self.add(f, "idempotent", 1, of(of(S)), of(S))
-        if "commutative" in f.laws:
-            self.add(f, "commutative", 2, of(S, T), of(T, S))
-        if "exponential" in f.laws:
-            self.add(f, "sum", 2, of(("+", S, T)), ("*", of(S), of(T)))
-        if f.parity:
-            self.add(f, "parity", 1, of(("*", MINUS_ONE, S)), ("*", ("number", Fraction(f.parity)), of(S)))
-        if "homogeneous" in f.laws:
-            arguments = (S, T)[:f.arity]
-            self.add(f, "scale", 4, of(*(("*", C, a) for a in arguments)), ("*", C, of(*arguments)), positive)
-        if "reciprocal" in f.laws:
-            inverse = positive + (("zero", ("+", ("*", C, D), MINUS_ONE)),)
-            self.add(f, "scale", 5, of(("*", C, S)), ("*", D, of(S)), inverse)
-        direction = 1 if "monotone" in f.laws else max(monotonicity(f.formula, 0), default=0) if f.arity == 1 else 0
+    def monotone(self, f: Function):
+        direction = f.monotonicity()[0] if f.arity == 1 else 0
         if direction:
-            self.monotone(f, of, direction)
-
-    def monotone(self, f: Function, of, direction: int):
-        for op, other in (("max", "min"), ("min", "max")):
-            outside, inside = (operation(self.functions, name) for name in (op, op if direction > 0 else other))
-            if outside and inside:
-                self.add(f, op, 2, self.apply(outside, of(S), of(T)), of(self.apply(inside, S, T)))
+            self.add(f, "max", f"max(f(s), f(t)) = f({'max' if direction > 0 else 'min'}(s, t))")
+            self.add(f, "min", f"min(f(s), f(t)) = f({'min' if direction > 0 else 'max'}(s, t))")
         for e in self.functions.values() if direction > 0 else ():  # max(t, c) and min(t, c), where f(c) = c
             numbers = [part[1] for part in e.formula[1:] if part[0] == "number"] if e.formula[0] in ("max", "min") else []
             is_bound = e.arity == 1 and len(numbers) == 1 and ("argument", 0) in e.formula
             if is_bound and exact_value(f.formula, numbers) == numbers[0]:
-                self.add(f, f"max_{e.name}", 1, self.apply(e.name, of(S)), of(self.apply(e.name, S)))
+                self.add(f, f"max_{e.name}", "e(f(s)) = f(e(s))", e=e.representative)
 
     def by_formula(self, f: Function):
         """f(s, …) = its formula, where that is defined; not of a single operation of the arguments, nor of c/t."""
         is_quotient = f.formula[0] == "/" and f.formula[1][0] == "number" and f.formula[2][0] in ("argument", "number")
-        whole = self.apply(f.name, *(("argument", i) for i in range(f.arity)))
-        right = self.expression(f.formula)
-        if right and not is_quotient and length(f.formula) > f.arity + 1:
-            self.add(f, "formula", f.arity, whole, right, (("defined", whole),))
+        whole = "apply", f.representative, *(("argument", i) for i in range(f.arity))
+        right = self.expression(f.formula, {})
+        if right and not is_quotient and len(list(subtrees(f.formula))) > f.arity + 1:
+            self.found.setdefault(f"{f.name}.formula", Law(f.arity, whole, right, (("defined", whole),)))
 
-    def by_declaration(self, f: Function, name: str, text: str, left, right, positive):
-        sides = [self.expression(e) for e in (left, right, *positive)]
-        if None not in sides:
-            conditions = tuple(("positive", e) for e in sides[2:])
-            self.add(f, name, 1 + max((i for e in sides for i in variables_in(e)), default=-1), *sides[:2], conditions,
-                     f"{f.name}.{text}")
-
-    def expression(self, f: tuple):
-        """A formula as an expression; None if no function of the definitions is one of its operations, or a number is rounded."""
-        if f[0] in ("argument", "number"):
-            return None if isinstance(f[1], Rounded) else f
-        parts = tuple(self.expression(part) for part in f[1:])
-        name = None if f[0] in ("+", "-", "*") else operation(self.functions, f[0])
-        if None in parts or (f[0] not in ("+", "-", "*") and not name):
+    def expression(self, e: tuple, names: dict):
+        """A formula, or a tree, as an expression; None if no function is one of its operations, or a number is rounded."""
+        if e[0] == "name":
+            require_that(e[1] in VARIABLES, f"'{e[1]}' is no variable of a law")
+            return "argument", VARIABLES.index(e[1])
+        if e[0] in ("argument", "number"):
+            return None if isinstance(e[1], Rounded) else e
+        op, parts = (e[1], e[2]) if e[0] == "call" else (e[0], e[1:])
+        parts = [self.expression(part, names) for part in parts]
+        name = names.get(op) or operation(self.functions, op)
+        if None in parts or (op not in ("+", "-", "*") and not name):
             return None
-        if f[0] in ("+", "-"):
-            return "+", parts[0], parts[1] if f[0] == "+" else ("*", MINUS_ONE, parts[1])
-        if f[0] == "*":
-            return ("*", *parts)
-        return ("*", parts[0], self.apply(name, parts[1])) if f[0] == "/" else self.apply(name, *parts)
-
-
-def length(f: tuple) -> int:
-    """The number of operations, arguments and numbers."""
-    return 1 if f[0] in ("argument", "number") else 1 + sum(map(length, f[1:]))
-
-
-def variables_in(e: tuple) -> set:
-    if e[0] in ("argument", "number"):
-        return {e[1]} if e[0] == "argument" else set()
-    return set().union(*(variables_in(part) for part in e[1:] if isinstance(part, tuple)))
+        if op in ("+", "-"):
+            return "+", parts[0], parts[1] if op == "+" else ("*", MINUS_ONE, parts[1])
+        if op in ("*", "/"):
+            return "*", parts[0], parts[1] if op == "*" else ("apply", name, parts[1])
+        require_that(len(parts) == self.functions[name].arity, f"'{op}' has another number of arguments")
+        return "apply", name, *parts
 
 
 def operation(functions: dict[str, Function], op: str) -> str | None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import lcm
 from typing import NamedTuple
 
-from normal_form import Guard
+from sums import Guard
 from polynomials import ATOMS, Poly, is_nonnegative, variable
 
 

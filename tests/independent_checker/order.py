@@ -7,7 +7,7 @@ from copy import copy
 from fractions import Fraction
 
 from functions import Rounded, sign
-from normal_form import ONE, Factor, Product, canonical
+from sums import ONE, Factor, Product, canonical
 from polynomials import ATOMS, Arithmetic, Poly, atom, in_order, quotient_of, require_that, variable
 from signs import SignAnalysis
 

@@ -4,9 +4,9 @@ An atom is a number in `ATOMS`; equal atoms have equal numbers. A monomial is a 
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache, reduce
 from operator import and_
+from typing import NamedTuple
 
 
 class CheckError(Exception):
@@ -18,67 +18,49 @@ def require_that(condition, message: str):
         raise CheckError(message)
 
 
-@dataclass(frozen=True)
-class Atom:
-    """kind: size, output, bound (name: its name or number); div, min, max (of left and right); whole and real unknowns of `order`."""
-    kind: str
-    name: object = None
-    left: "Poly" = None
-    right: "Poly" = None
-
-
-ATOMS: list[Atom] = []
-NUMBERS: dict[Atom, int] = {}
-
-
-def atom(*fields) -> int:
-    made = Atom(*fields)
-    if made not in NUMBERS:
-        NUMBERS[made] = len(ATOMS)
-        ATOMS.append(made)
-    return NUMBERS[made]
-
-
-def bound_index(number: int) -> int:
-    return atom("bound", number)
-
-
 class Poly:
     """A polynomial with integer coefficients, or rational ones in the step `order`; immutable."""
     __slots__ = ("terms", "hash")
 
     def __init__(self, terms: dict[tuple, int]):
-        self.terms = {m: c for m, c in terms.items() if c}
+        self.terms = terms if all(terms.values()) else {m: c for m, c in terms.items() if c}
         self.hash = None
 
     @staticmethod
     def of(value) -> "Poly":
         return value if isinstance(value, Poly) else Poly({(): value})
 
+    @staticmethod
+    def terms_of(value) -> dict:
+        return value.terms if isinstance(value, Poly) else {(): value} if value else {}
+
     def __eq__(self, other):
-        return self.terms == Poly.of(other).terms
+        return self.terms == Poly.terms_of(other)
 
     def __hash__(self):
         if self.hash is None:
             self.hash = hash(frozenset(self.terms.items()))
         return self.hash
 
-    def __add__(self, other):
+    def plus(self, other, sign: int) -> "Poly":
         result = dict(self.terms)
-        for m, c in Poly.of(other).terms.items():
-            result[m] = result.get(m, 0) + c
+        for m, c in Poly.terms_of(other).items():
+            result[m] = result.get(m, 0) + sign * c
         return Poly(result)
+
+    def __add__(self, other):
+        return self.plus(other, 1)
+
+    def __sub__(self, other):
+        return self.plus(other, -1)
 
     def __neg__(self):
         return Poly({m: -c for m, c in self.terms.items()})
 
-    def __sub__(self, other):
-        return self + -Poly.of(other)
-
     def __mul__(self, other):
         result = {}
         for m, c in self.terms.items():
-            for n, d in Poly.of(other).terms.items():
+            for n, d in Poly.terms_of(other).items():
                 both = tuple(sorted(m + n))
                 result[both] = result.get(both, 0) + c * d
         return Poly(result)
@@ -121,15 +103,23 @@ class Poly:
         return " + ".join("*".join([str(c)] + [text_of(a) for a in m]) for m, c in sorted(self.terms.items())) or "0"
 
 
-def text_of(a: int) -> str:
-    it = ATOMS[a]
-    sign = {"size": "", "output": "@", "bound": "#"}
-    return f"{sign[it.kind]}{it.name}" if it.kind in sign else f"{it.kind}({it.left}, {it.right})"
+class Atom(NamedTuple):
+    """kind: size, output, bound (name: its name or number); div, min, max (of left and right); whole and real unknowns of `order`."""
+    kind: str
+    name: object = None
+    left: Poly = None
+    right: Poly = None
 
 
-def quotient_of(m: tuple, by: tuple):
-    """m / by for monomials; None if it is none."""
-    return tuple((Counter(m) - Counter(by)).elements()) if Counter(by) <= Counter(m) else None
+ATOMS: list[Atom] = []
+NUMBERS: dict[tuple, int] = {}
+
+
+def atom(*fields) -> int:
+    number = NUMBERS.setdefault(fields, len(ATOMS))
+    if number == len(ATOMS):
+        ATOMS.append(Atom(*fields))
+    return number
 
 
 def variable(a: int) -> Poly:
@@ -144,20 +134,31 @@ def output_index(number: int) -> Poly:
     return variable(atom("output", number))
 
 
-OCCURRING: dict[int, frozenset] = {}
+def bound_index(number: int) -> int:
+    return atom("bound", number)
+
+
+def text_of(a: int) -> str:
+    it = ATOMS[a]
+    sign = {"size": "", "output": "@", "bound": "#"}
+    return f"{sign[it.kind]}{it.name}" if it.kind in sign else f"{it.kind}({it.left}, {it.right})"
+
+
+def quotient_of(m: tuple, by: tuple):
+    """m / by for monomials; None if it is none."""
+    return tuple((Counter(m) - Counter(by)).elements()) if Counter(by) <= Counter(m) else None
+
+
+@cache
+def atoms_of(a: int) -> frozenset:
+    """The atom and those inside of it."""
+    it = ATOMS[a]
+    return frozenset((a,)) if it.left is None else atoms_in(it.left) | atoms_in(it.right) | {a}
 
 
 def atoms_in(poly: Poly) -> frozenset:
     """All atoms of the polynomial, also those inside of others."""
-    found = set()
-    for m in poly.terms:
-        for a in m:
-            if a not in OCCURRING:
-                it = ATOMS[a]
-                inner = atoms_in(it.left) | atoms_in(it.right) if it.left is not None else frozenset()
-                OCCURRING[a] = inner | {a}
-            found |= OCCURRING[a]
-    return frozenset(found)
+    return frozenset().union(*(atoms_of(a) for m in poly.terms for a in m))
 
 
 def order_of(a: int) -> tuple:
@@ -186,23 +187,21 @@ def is_nonnegative(poly: Poly) -> bool:
 
 
 class Arithmetic:
-    """Floor division, which is simplified as for a divisor of at least 1. `divisors` records what was divided by; a
-    proof must show that each of them is at least 1."""
+    """Operations on polynomials. Floor division is simplified as for a divisor of at least 1. `divisors` records what was divided
+    by; a proof must show that each of them is at least 1."""
 
     def __init__(self):
         self.divisors: set[Poly] = set()
 
-    def minimum(self, a: Poly, b: Poly, kind="min") -> Poly:
-        if a == b:
-            return a
-        a, b = sorted((a, b), key=lambda p: sorted(p.terms.items()))
-        return variable(atom(kind, None, a, b))
-
-    def maximum(self, a: Poly, b: Poly) -> Poly:
-        return self.minimum(a, b, "max")
-
-    def modulo(self, a: Poly, b: Poly) -> Poly:
-        return a - b * self.quotient(a, b)
+    def operate(self, op: str, a: Poly, b: Poly) -> Poly:
+        """An operation of definitions, rules and certificates; / is exact, which a definition ensures."""
+        if op in ("div", "//", "/"):
+            return self.quotient(a, b)
+        if op in ("mod", "%"):
+            return a - b * self.quotient(a, b)
+        if op not in ("min", "max"):
+            return a * b if op == "*" else a.plus(b, 1 if op == "+" else -1)
+        return a if a == b else variable(atom(op, None, *sorted((a, b), key=lambda p: sorted(p.terms.items()))))
 
     def quotient(self, n: Poly, d: Poly) -> Poly:
         """floor(n / d). With n = d·e + r it is e + floor(r / d). For 0 ≤ r < d that is e, for −d ≤ r < 0 e − 1."""
@@ -264,7 +263,5 @@ class Arithmetic:
         it = ATOMS[a]
         if it.left is None:
             return variable(a)
-        operation = {"div": self.quotient, "min": self.minimum, "max": self.maximum}[it.kind]
         left, right = self.substitute(it.left, images), self.substitute(it.right, images)
-        return variable(a) if (left, right) == (it.left, it.right) else operation(left, right)
-
+        return variable(a) if (left, right) == (it.left, it.right) else self.operate(it.kind, left, right)

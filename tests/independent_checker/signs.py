@@ -1,7 +1,7 @@
 """The signs that sums can have for all values of the variables, by formulas."""
 
 from functions import ALL_SIGNS, Natural, add_signs, formula_signs, multiply_signs, sign
-from normal_form import Factor, Guard, map_guards
+from sums import Factor, Guard, map_polys
 from polynomials import Arithmetic, Poly, is_nonnegative
 
 
@@ -31,7 +31,7 @@ class SignAnalysis:
     def has_point(self, p, given: tuple) -> bool:
         if p.guards and self.points:
             origin = dict.fromkeys(p.bound, Poly.of(0))
-            for goal in map_guards(p.guards, lambda poly: self.arithmetic.substitute(poly, origin)):
+            for goal in map_polys(p.guards, lambda poly: self.arithmetic.substitute(poly, origin)):
                 self.needed.append(("a sum has a point", given, goal))
         return self.points or not p.guards
 

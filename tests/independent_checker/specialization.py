@@ -3,11 +3,12 @@ condition is compared on normal forms, and numbers in place of symbolic paramete
 
 from itertools import count
 
-from lowering import Lowering, Symbolic, Tensor, reciprocals
-from normal_form import Factor, Product, canonical, index_range, map_guards
+from lowering import Lowering, Tensor, Use, reciprocals
+from sums import Factor, Product, canonical, index_ranges, map_polys
 from obligations import follows
+from parameters import Symbolic
 from polynomials import ATOMS, Arithmetic, CheckError, Poly, atom, atoms_in, output_index, require_that, variable
-from rules import Node, Rule, Variable, changed
+from rules import Node, Rule, Variable
 from statement import Statement, Terms
 
 MAX_RANK = 5
@@ -36,7 +37,7 @@ def with_numbers(rule: Rule, numbers: dict, library) -> Rule:
     def node(old: Node, arguments: tuple) -> Node:
         parameters, sizes, kinds = dict(old.parameters), list(old.sizes), library.operator(old.operator).parameters
         symbolic = [name for name in kinds if isinstance(parameters.get(name), Symbolic)]
-        require_that(all(kinds[name][0] != "ints" for name in symbolic), "lists of symbolic parameters are not supported")
+        require_that(all(kinds[name].kind != "ints" for name in symbolic), "lists of symbolic parameters are not supported")
         for k, name in list(enumerate(symbolic, len(sizes) - len(symbolic)))[::-1]:
             seen.add(sizes[k].single_atom)
             value = poly(sizes[k]).constant
@@ -45,7 +46,7 @@ def with_numbers(rule: Rule, numbers: dict, library) -> Rule:
                 parameters[name] = value - 1 + parameters[name].least
                 del sizes[k]
         return Node(old.operator, tuple(sorted(parameters.items())), arguments, tuple(map(poly, sizes)))
-    result = changed(rule, poly, node, packs=[])
+    result = rule.changed(poly, node, packs=[])
     require_that(set(numbers) <= seen, "only symbolic parameters are replaced by numbers")
     return result
 
@@ -57,7 +58,7 @@ class PackExpansion:
     def __init__(self, rule: Rule, pack: int, rank: int, library):
         self.rule, self.pack, self.rank, self.library = rule, pack, rank, library
         self.arithmetic = Arithmetic()
-        self.old = Statement(rule, library, self.arithmetic).terms
+        self.old = Statement(rule, library).terms
         require_that(rank <= MAX_RANK, "the rank is too high")
         used = {a for node in self.old.outputs.values() for t in node for d in t.shape for a in atoms_in(d)}
         used |= {a for shape in rule.shapes for d in shape for a in atoms_in(d)}
@@ -85,7 +86,7 @@ class PackExpansion:
         shapes = [self.expand(shape) for shape in self.rule.shapes]
         variables = {v: Variable(v.name, len(shape)) for v, shape in zip(self.rule.variables, shapes)}
         packs = [pack for pack in self.rule.packs if pack != self.pack]
-        return changed(self.rule, self.merged, self.node, variables, shapes, packs)
+        return self.rule.changed(self.merged, self.node, variables, shapes, packs)
 
     def node(self, old: Node, arguments: tuple) -> Node:
         for scatters in (False, True):
@@ -106,7 +107,7 @@ class PackExpansion:
         arguments = [self.old.tensor(a) for a in node.arguments]
         first = self.counts(arguments[0].shape) if arguments else []
         result = self.counts(self.old.node(node)[0].shape)
-        names = self.old.lowering.frame(node.operator, values, arguments, node.sizes, []).names
+        names = Use(self.old.lowering, op, values, arguments, list(node.sizes), []).names
 
         def positions(axes, counts):
             return tuple(sum(counts[:axis]) + k for axis in axes for k in range(counts[axis]))
@@ -114,7 +115,7 @@ class PackExpansion:
         def inverse(order):
             return tuple(order.index(k) for k in range(len(order)))
         for name, value in values.items():
-            kind, _, pack = op.parameters[name]
+            kind, pack = op.parameters[name].kind, op.parameters[name].pack
             if kind == "axis":
                 values[name] = sum(first[:value])
             elif kind in ("axes", "new axes"):
@@ -135,13 +136,13 @@ class PackExpansion:
             shapes = {x: expand(self.old.tensor(a).shape) for x, a in zip(arguments, old.arguments)}
             lowering = Lowering(self.library, self.arithmetic)
             terms = Terms(lowering, shapes)
-            tensors = lowering.apply(node.operator, dict(node.parameters), [terms.tensor(x) for x in arguments], node.sizes,
+            tensors = lowering.apply(node.operator, node.parameters, [terms.tensor(x) for x in arguments], node.sizes,
                                      terms.obligations)
             forms.append(([self.element(t) for t in tensors], [t.shape for t in tensors],
                           {g for g in terms.obligations if not follows(g, ())}, shapes))
         (elements, dims, obligations, shapes), (new_elements, new_dims, new_obligations, _) = forms
         require_that([self.expand(shape) for shape in dims] == new_dims, "an output has other dimensions than the pack's")
-        merged = {g for g in map_guards(tuple(obligations), self.merged) if not follows(g, ())}
+        merged = {g for g in map_polys(tuple(obligations), self.merged) if not follows(g, ())}
         require_that(merged == new_obligations, "the operator has other conditions at another rank")
         for shape, a, b in zip(dims, elements, new_elements):
             indices, at = {}, 0
@@ -157,21 +158,21 @@ class PackExpansion:
     @staticmethod
     def element(tensor: Tensor) -> tuple:
         index = tuple(output_index(d) for d in range(len(tensor.shape)))
-        return tuple(tensor.element(index, tuple(g for i, d in zip(index, tensor.shape) for g in index_range(i, d))))
+        return tuple(tensor.element(index, index_ranges(index, tensor.shape)))
 
     def lift(self, x, indices: dict, shapes: dict):
         """A product or factor with its indices over the pack replaced by several."""
         indices, bound, guards = dict(indices), [], list(x.guards)
         for b in x.bound:
-            ends = index_range(variable(b), variable(self.pack))
+            ends = index_ranges([variable(b)], [variable(self.pack)])
             if not set(ends) <= set(guards):
                 bound.append(b)
                 continue
             new = [atom("bound", next(self.fresh)) for _ in self.sizes]
             indices[b], bound = ([variable(i) for i in new], True), bound + new
             guards = [g for g in guards if g not in ends]
-            guards += [g for i, s in zip(new, self.sizes) for g in index_range(variable(i), s)]
-        guards = map_guards(tuple(guards), lambda poly: self.number(poly, indices))
+            guards += index_ranges(map(variable, new), self.sizes)
+        guards = map_polys(tuple(guards), lambda poly: self.number(poly, indices))
         if isinstance(x, Product):
             coefficient, factors = x.coefficient, ()
             for f in (self.lift(f, indices, shapes) for f in x.factors):

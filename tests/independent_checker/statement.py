@@ -5,10 +5,10 @@ from functools import cached_property
 
 from definitions import Library
 from lowering import Lowering, Tensor
-from normal_form import Factor, Guard, Product, as_sum, index_range, negated, relation_guards, without_redundant
 from obligations import follows
-from polynomials import ATOMS, Arithmetic, atoms_in, bound_index, output_index, require_that, size, variable
-from rules import Node, Output, Rule, Variable, nodes_of
+from polynomials import ATOMS, Arithmetic, atoms_in, output_index, require_that, size, variable
+from rules import Node, Rule, Variable, nodes_of
+from sums import Factor, Guard, Product, as_sum, index_ranges, negated, relation_guards, without_redundant
 
 
 class Terms:
@@ -30,24 +30,22 @@ class Terms:
     def node(self, node: Node) -> list[Tensor]:
         if node not in self.outputs:
             arguments = [self.tensor(argument) for argument in node.arguments]
-            self.outputs[node] = self.lowering.apply(node.operator, dict(node.parameters), arguments, list(node.sizes),
-                                                     self.obligations)
+            self.outputs[node] = self.lowering.apply(node.operator, node.parameters, arguments, node.sizes, self.obligations)
         return self.outputs[node]
 
 
 def rank_reader(library: Library):
-    """The ranks of outputs, for readers of rules. They do not depend on sizes, which are unknown: with numbers, a dimension that
+    """The ranks of terms, for readers of rules. They do not depend on sizes, which are unknown: with numbers, a dimension that
     is divided by could be 0."""
     terms = Terms(Lowering(library, Arithmetic()), {})
 
-    def rank(term: Output) -> int:
-        def declare(t):
-            if isinstance(t, Variable):
-                terms.variables.setdefault(t, Tensor(tuple(size(f"{t.name}?{d}") for d in range(t.rank)), None))
-            else:
-                for argument in t.node.arguments:
-                    declare(argument)
-        declare(term)
+    def rank(term) -> int:
+        if isinstance(term, Variable):
+            terms.variables.setdefault(term, Tensor(tuple(size(f"{term.name}?{d}") for d in range(term.rank)), None))
+            return term.rank
+        if term.node not in terms.outputs:
+            for argument in term.node.arguments:
+                rank(argument)
         return len(terms.tensor(term).shape)
     return rank
 
@@ -57,48 +55,45 @@ class Statement:
     equations between dimensions among these must follow (`source_types`). `target_types`: the target is well-typed, of the
     source's shapes."""
 
-    def __init__(self, rule: Rule, library: Library, arithmetic: Arithmetic):
-        self.rule, self.library, self.arithmetic = rule, library, arithmetic
-        self.lowering = Lowering(library, arithmetic)
+    def __init__(self, rule: Rule, library: Library):
+        self.rule, self.library, self.arithmetic = rule, library, Arithmetic()
+        self.lowering = Lowering(library, self.arithmetic)
         self.terms = Terms(self.lowering, dict(zip(rule.variables, rule.shapes)))
-        self.stated = [Guard(False, d - 1) for shape in rule.shapes for d in shape]
-        for left, relation, right in rule.conditions:
-            self.stated += relation_guards(left, relation, right)
-        for node in nodes_of(rule.source):
-            self.terms.node(node)
-        source, self.terms.obligations = self.terms.obligations, []
-        for node in nodes_of(rule.target):
-            self.terms.node(node)
-        target = self.terms.obligations
+        stated = [Guard(False, d - 1) for shape in rule.shapes for d in shape]
+        stated += [g for condition in rule.conditions for g in relation_guards(*condition)]
+        source, target = self.types(rule.source), self.types(rule.target)
         for a, b in zip(rule.source, rule.target):
             a, b = self.terms.tensor(a).shape, self.terms.tensor(b).shape
             require_that(len(a) == len(b), "the sides have different ranks")
-            target = target + [Guard(True, x - y) for x, y in zip(a, b)]
-        self.stated = self.distinct(self.stated)
-        source = [g for g in self.distinct(source) if g not in self.stated]
+            target += [Guard(True, x - y) for x, y in zip(a, b)]
+        self.stated = distinct(stated, ())
+        source = distinct(source, self.stated)
         self.source_types = [g for g in source if g.equality and all(ATOMS[a].kind == "size" for a in atoms_in(g.poly))]
-        self.facts = self.stated + source
+        self.facts = tuple(self.stated + source)
         require_that(all(g.poly.constant is None for g in self.facts), "no sizes satisfy the rule")
-        self.target_types = [g for g in self.distinct(target) if g not in self.facts]
+        self.target_types = distinct(target, self.facts)
         self.lowering.facts = frozenset(self.facts)
 
-    @staticmethod
-    def distinct(guards) -> list[Guard]:
-        return list(dict.fromkeys(g for g in guards if not follows(g, ())))
+    def types(self, side: list) -> list[Guard]:
+        """The guards under which the nodes of a side that are not typed yet are well-typed."""
+        self.terms.obligations = []
+        for node in nodes_of(side):
+            self.terms.node(node)
+        return self.terms.obligations
+
+    def index(self, output: int) -> tuple:
+        return tuple(output_index(d) for d in range(len(self.terms.tensor(self.rule.source[output]).shape)))
 
     def index_ranges(self, output: int) -> tuple:
-        shape = self.terms.tensor(self.rule.source[output]).shape
-        return tuple(g for d, extent in enumerate(shape) for g in index_range(output_index(d), extent))
+        return index_ranges(self.index(output), self.terms.tensor(self.rule.source[output]).shape)
 
     @cached_property
     def differences(self) -> list[tuple]:
         """For each output, element [@0, @1, …] of the source minus that of the target."""
         result = []
-        for o, (source, target) in enumerate(zip(self.rule.source, self.rule.target)):
-            index = tuple(output_index(d) for d in range(len(self.terms.tensor(source).shape)))
-            known = self.index_ranges(o)
-            element = tuple(self.terms.tensor(source).element(index, known))
-            result.append(element + negated(tuple(self.terms.tensor(target).element(index, known))))
+        for o, sides in enumerate(zip(self.rule.source, self.rule.target)):
+            source, target = (self.terms.tensor(side).element(self.index(o), self.index_ranges(o)) for side in sides)
+            result.append(source + negated(target))
         return result
 
     @cached_property
@@ -109,9 +104,9 @@ class Statement:
             return ([], 0), ([], 0)
         result, _ = [], self.differences  # whose indices are numbered first
         for side, other in ((self.rule.source, self.rule.target), (self.rule.target, self.rule.source)):
-            others = nodes_of(other)
-            own = [c for node in nodes_of(side) if node not in others for c in self.conditions_of(node)]
-            shared = [c for node in nodes_of(side) if node in others for c in self.conditions_of(node)]
+            nodes, others = nodes_of(side), nodes_of(other)
+            own, shared = ([c for node in nodes if (node in others) == is_shared for c in self.conditions_of(node)]
+                           for is_shared in (False, True))
             result.append((own + shared, len(own)))
         return tuple(result)
 
@@ -119,10 +114,14 @@ class Statement:
         lowering = self.lowering
         lowering.conditions = []
         for tensor in self.terms.node(node):
-            lowering.enclosing = [bound_index(lowering.next_bound + d) for d in range(len(tensor.shape))]
-            lowering.next_bound += len(tensor.shape)
-            index = tuple(variable(i) for i in lowering.enclosing)
-            tensor.element(index, tuple(g for i, extent in zip(index, tensor.shape) for g in index_range(i, extent)))
+            lowering.enclosing = lowering.fresh(len(tensor.shape))
+            index = tuple(map(variable, lowering.enclosing))
+            tensor.element(index, index_ranges(index, tensor.shape))
             lowering.enclosing = []
         found, lowering.conditions = lowering.conditions, None
         return [c._replace(guards=without_redundant(g for g in c.guards if g not in lowering.facts)) for c in found]
+
+
+def distinct(guards, known) -> list[Guard]:
+    """The guards that are not trivial, nor known."""
+    return list(dict.fromkeys(g for g in guards if g not in known and not follows(g, ())))

@@ -11,7 +11,7 @@ from certificates import Certificate, CertificateReader
 from checker import Checker
 from definitions import Library
 from kernel import Context, Kernel
-from normal_form import Product
+from sums import Product
 from obligations import unconfirmed
 from polynomials import Arithmetic, CheckError
 from rules import Rule, RuleReader
@@ -62,7 +62,7 @@ class StepsTest(unittest.TestCase):
 
     def obligations(self, name: str, rule: str, text: str) -> list:
         checker, library = self.checker, self.checker.library
-        statement = Statement(self.read(rule), library, Arithmetic())
+        statement = Statement(self.read(rule), library)
         condition = CONDITION.match(text)
         text = CONDITION.sub("", text).removeprefix(" as stated\n")
         if name == "use":

@@ -1,4 +1,4 @@
-"""An element of a tensor: a sum (tuple) of products coefficient · Σ over `bound` [guards] · Π factors.
+"""Sums, products, factors and guards (docs/kernel.md, "Objects"). A sum is a tuple of products.
 
 A bound index runs over all integers; ranges, and zero outside of a tensor, are guards."""
 
@@ -37,12 +37,21 @@ class Factor(NamedTuple):
     bound: tuple = ()
     guards: tuple = ()
 
+    @property
+    def parts(self) -> list:
+        return [p for argument in self.arguments for p in argument]
+
 
 class Product(NamedTuple):
+    """coefficient · Σ over `bound` [guards] · Π factors"""
     coefficient: Fraction = ONE
     guards: tuple = ()
     bound: tuple = ()
     factors: tuple = ()
+
+    @property
+    def parts(self) -> tuple:
+        return self.factors
 
     def times(self, number) -> "Product":
         return self._replace(coefficient=self.coefficient * number)
@@ -53,8 +62,9 @@ def relation_guards(left: Poly, relation: str, right: Poly) -> list[Guard]:
             "!=": []}[relation]
 
 
-def index_range(index: Poly, extent: Poly) -> tuple[Guard, Guard]:
-    return Guard(False, index), Guard(False, extent - 1 - index)
+def index_ranges(indices, extents) -> tuple[Guard, ...]:
+    """That each index is below its extent, and not below 0."""
+    return tuple(g for i, extent in zip(indices, extents) for g in (Guard(False, i), Guard(False, extent - 1 - i)))
 
 
 def without_redundant(guards) -> tuple:
@@ -95,31 +105,23 @@ def single_factor(terms: tuple):
     return terms[0].factors[0] if is_single else None
 
 
-def map_guards(guards: tuple, f) -> tuple:
-    return tuple(Guard(g.equality, f(g.poly)) for g in guards)
-
+# Of sums, products, factors and guards
 
 def map_polys(x, f):
-    """The factor or product with f applied to each polynomial, at any depth."""
-    if isinstance(x, Product):
-        return x._replace(guards=map_guards(x.guards, f), factors=tuple(map_polys(y, f) for y in x.factors))
-    return x._replace(index=tuple(map(f, x.index)), guards=map_guards(x.guards, f),
-                      arguments=tuple(tuple(map_polys(p, f) for p in a) for a in x.arguments))
+    """x with f applied to each polynomial, at any depth."""
+    if isinstance(x, Poly):
+        return f(x)
+    if not isinstance(x, tuple):
+        return x
+    parts = [map_polys(part, f) for part in x]
+    return x._make(parts) if hasattr(x, "_make") else tuple(parts)
 
 
-def all_atoms(x) -> set:
-    """All atoms that occur in a factor or product, at any depth; not those that are only bound."""
-    found = set()
-    map_polys(x, lambda poly: found.update(atoms_in(poly)) or poly)
-    return found
-
-
-# Scopes of bound indices
-
-def check_bound(polys, scope):
-    for poly in polys:
-        for a in atoms_in(poly):
-            require_that(ATOMS[a].kind != "bound" or a in scope, f"{text_of(a)} is not bound there")
+def all_atoms(x) -> frozenset:
+    """All atoms that occur, at any depth; not those that are only bound."""
+    if isinstance(x, Poly):
+        return atoms_in(x)
+    return frozenset().union(*map(all_atoms, x)) if isinstance(x, tuple) else frozenset()
 
 
 def enter(x, scope: frozenset) -> frozenset:
@@ -131,21 +133,14 @@ def enter(x, scope: frozenset) -> frozenset:
 
 
 def check_scope(x, scope: frozenset):
-    """Requires that each bound index of a product or factor occurs only where it is bound."""
-    scope = enter(x, scope)
-    check_bound([g.poly for g in x.guards], scope)
-    if isinstance(x, Product):
-        for factor in x.factors:
-            check_scope(factor, scope)
-    else:
-        check_bound(x.index, scope)
-        for argument in x.arguments:
-            check_sum_scope(argument, scope)
-
-
-def check_sum_scope(terms: tuple, scope: frozenset):
-    for p in terms:
-        check_scope(p, scope)
+    """Requires that each bound index occurs only where it is bound."""
+    if isinstance(x, Poly):
+        for a in atoms_in(x) - scope:
+            require_that(ATOMS[a].kind != "bound", f"{text_of(a)} is not bound there")
+    elif isinstance(x, (tuple, list)):
+        scope = enter(x, scope) if isinstance(x, (Product, Factor)) else scope
+        for part in x:
+            check_scope(part, scope)
 
 
 def is_bounded(x) -> bool:
@@ -161,15 +156,12 @@ def is_bounded(x) -> bool:
                 if unbounded.isdisjoint(atoms_in(rest)):
                     signs |= {s for s in (1, -1) if is_nonnegative(slope * s - 1) or guard.equality and is_nonnegative(slope * -s - 1)}
             unbounded -= {b} if len(signs) == 2 else set()
-    parts = x.factors if isinstance(x, Product) else [p for argument in x.arguments for p in argument]
-    return not unbounded and all(map(is_bounded, parts))
+    return not unbounded and all(map(is_bounded, x.parts))
 
 
 def check_bounded(terms: tuple):
     require_that(all(map(is_bounded, terms)), "a given sum has a range that may be infinite")
 
-
-# Forms that do not depend on the order of products, factors and guards, nor on the names of bound indices
 
 RENAMING = Arithmetic()
 
@@ -179,7 +171,8 @@ def multiset(items) -> frozenset:
 
 
 def canonical(x, names=None, level: int = 0):
-    """Of a product or factor. Its bound indices, and those inside of it, become levels, counted from the outside."""
+    """A form of a product or factor that does not depend on the order of products, factors and guards. Bound indices become
+    levels, counted from the outside."""
     names = dict(names or {})
     bound = tuple(bound_index(f".{level + i}") for i in range(len(x.bound)))
     names.update(zip(x.bound, map(variable, bound)))
@@ -187,7 +180,7 @@ def canonical(x, names=None, level: int = 0):
 
     def rename(poly):
         return RENAMING.substitute(poly, names)
-    guards = multiset(map_guards(x.guards, rename))
+    guards = multiset(map_polys(x.guards, rename))
     if isinstance(x, Product):
         return x.coefficient, bound, guards, multiset(canonical(f, names, level) for f in x.factors)
     arguments = tuple(canonical_sum(a, names, level) for a in x.arguments)
