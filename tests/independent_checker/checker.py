@@ -93,7 +93,7 @@ class Checker:
         if name not in self.premises:
             general, _, values = name.partition("@")
             require_that(general in self.premises and values, f"there is no rule {name} proved from the definitions")
-            self.premises[name] = specialize(self.premises[general], values, self.library)
+            self.premises[name] = specialize(self.premises[general], values, self.library, self.ranks)
         return self.premises[name]
 
     def by_definitions(self, statement: Statement, certificate: Certificate) -> list[Obligation]:

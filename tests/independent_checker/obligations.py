@@ -5,8 +5,8 @@ from fractions import Fraction
 from math import lcm
 from typing import NamedTuple
 
-from sums import Guard
 from polynomials import ATOMS, Poly, is_nonnegative, variable
+from sums import Guard
 
 
 class Obligation(NamedTuple):
@@ -20,41 +20,22 @@ class Obligation(NamedTuple):
 
 
 def of_indicators(what: str, given: tuple, indicators, lemmas) -> list[Obligation]:
-    """Obligations that together say given ⊢ Σ coefficient · [guards] = 0. Terms with equal guards are added up, and so are a guard
-    and the regions of its complement; guards of all terms are given."""
-    terms = {}
+    """Obligations that together say given ⊢ Σ coefficient · [guards] = 0. Terms with equal guards are added up, and guards of all
+    terms are given. What is left may be c − c · [guards], or c."""
+    total = {}
     for coefficient, guards in indicators:
-        add_term(terms, frozenset(guards), coefficient)
-    while merge_regions(terms):
-        pass
-    if not terms:
+        total[frozenset(guards)] = total.get(frozenset(guards), 0) + coefficient
+    total = {guards: c for guards, c in total.items() if c}
+    if not total:
         return []
-    common = frozenset.intersection(*terms)
-    left = sorted(((c, tuple(guards - common)) for guards, c in terms.items()), key=lambda term: len(term[1]))
+    common = frozenset.intersection(*total)
+    terms = sorted(((c, tuple(guards - common)) for guards, c in total.items()), key=lambda term: len(term[1]))
     whole = Obligation(what, given + tuple(common), lemmas=tuple(lemmas))
-    if left[0][1] or len(left) > 2 or sum(c for c, _ in left[:2]) != (0 if len(left) == 2 else left[0][0]):
-        return [whole._replace(indicators=tuple(left))]
-    return [whole._replace(goal=goal) for goal in left[-1][1]] or [whole]
-
-
-def add_term(terms: dict, guards: frozenset, coefficient):
-    terms[guards] = terms.get(guards, 0) + coefficient
-    if not terms[guards]:
-        del terms[guards]
-
-
-def merge_regions(terms: dict) -> bool:
-    """Adds up one guard and the regions of its complement, with other guards that are equal."""
-    for guards, coefficient in terms.items():
-        for guard in guards:
-            rest = guards - {guard}
-            regions = [rest | {region} for region in [guard] + guard.complement()]
-            if all(terms.get(region) == coefficient for region in regions):
-                for region in set(regions):
-                    del terms[region]
-                add_term(terms, rest, coefficient)
-                return True
-    return False
+    if len(terms) == 1:
+        return [whole]
+    if len(terms) == 2 and not terms[0][1] and terms[0][0] == -terms[1][0]:
+        return [whole._replace(goal=goal) for goal in terms[1][1]]
+    return [whole._replace(indicators=tuple(terms))]
 
 
 def halves(guard: Guard) -> tuple:
@@ -75,6 +56,10 @@ def is_trivial(o: Obligation) -> bool:
     return any(follows(goal, o.given) for goal in ([o.goal] if o.goal else [r for g in o.given for r in g.complement()]))
 
 
+def smt(number) -> str:
+    return str(number) if number >= 0 else f"(- {-number})"
+
+
 class Script:
     """An obligation in SMT-LIB: a solver must answer "unsat". Each monomial is an integer variable."""
 
@@ -86,28 +71,22 @@ class Script:
             self.add(f"(not {self.guard(o.goal)})")
         if o.indicators:
             scale = lcm(*(Fraction(c).denominator for c, _ in o.indicators))
-            parts = [f"(ite (and true true {' '.join(map(self.guard, guards))}) {self.number(int(c * scale))} 0)"
-                     for c, guards in o.indicators]
+            parts = [f"(ite (and true true {' '.join(map(self.guard, guards))}) {smt(int(c * scale))} 0)" for c, guards in o.indicators]
             self.add(f"(not (= 0 (+ 0 0 {' '.join(parts)})))")
         for a, b in o.lemmas:
-            self.add(f"(=> (and {self.at_least_0(a)} {self.at_least_0(b)}) {self.at_least_0(a * b)})")
+            self.add(f"(=> {self.at_least_0(a, b)} {self.at_least_0(a * b)})")
         self.define()
         self.text = "\n".join([f"(declare-const {n} Int)" for n in self.names.values()] + self.body)
 
     def add(self, formula: str):
         self.body.append(f"(assert {formula})")
 
-    @staticmethod
-    def number(n: int) -> str:
-        return str(n) if n >= 0 else f"(- {-n})"
-
     def poly(self, poly: Poly) -> str:
-        parts = [f"(* {self.number(c)} {self.names.setdefault(m, f'v{len(self.names)}')})" if m else self.number(c)
-                 for m, c in poly.terms.items()]
+        parts = [f"(* {smt(c)} {self.names.setdefault(m, f'v{len(self.names)}')})" if m else smt(c) for m, c in poly.terms.items()]
         return f"(+ 0 0 {' '.join(parts)})"
 
-    def at_least_0(self, poly: Poly) -> str:
-        return f"(>= {self.poly(poly)} 0)"
+    def at_least_0(self, *polys: Poly) -> str:
+        return f"(and true {' '.join(f'(>= {self.poly(poly)} 0)' for poly in polys)})"
 
     def guard(self, guard: Guard) -> str:
         return f"({'=' if guard.equality else '>='} {self.poly(guard.poly)} 0)"
@@ -125,17 +104,15 @@ class Script:
                 self.define_atom(a)
 
     def define_atom(self, a: int):
-        it, value = ATOMS[a], variable(a)
-        if it.kind == "size":
-            self.poly(value)
-        elif it.kind == "div":
-            rest = it.left - it.right * value
-            within = f"(and {self.at_least_0(rest)} {self.at_least_0(it.right - 1 - rest)})"
-            self.add(f"(=> {self.at_least_0(it.right - 1)} {within})")
-        elif it.kind in ("min", "max"):
-            sign = 1 if it.kind == "min" else -1
-            l, r = (sign * (side - value) for side in (it.left, it.right))
-            self.add(f"(and {self.at_least_0(l)} {self.at_least_0(r)} (or {self.at_least_0(-l)} {self.at_least_0(-r)}))")
+        kind, _, left, right = ATOMS[a]
+        if kind == "size":
+            self.poly(variable(a))
+        elif kind == "div":
+            rest = left - right * variable(a)
+            self.add(f"(=> {self.at_least_0(right - 1)} {self.at_least_0(rest, right - 1 - rest)})")
+        elif kind in ("min", "max"):
+            l, r = ((side - variable(a)) * (1 if kind == "min" else -1) for side in (left, right))
+            self.add(f"(and {self.at_least_0(l, r)} (or {self.at_least_0(-l)} {self.at_least_0(-r)}))")
 
 
 ANSWERS: dict[str, str] = {}  # by script

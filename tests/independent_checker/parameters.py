@@ -32,6 +32,10 @@ def is_allowed(parameter: Parameter, value, rank: int) -> bool:
             "new axes": len(set(value)) == len(value) > 0}[kind]
 
 
+def pack_length(op: Operator, pack: str, ranks: list[int]) -> int:
+    return next(rank - len(dims) + 1 for (_, dims), rank in zip(op.inputs, ranks) if pack in packs_of(dims))
+
+
 def complete_parameters(op: Operator, given: dict, ranks: list[int]) -> tuple:
     """(name, value) of all parameters but sizes, sorted, with defaults. `ranks`: of the arguments."""
     result = {}
@@ -40,8 +44,7 @@ def complete_parameters(op: Operator, given: dict, ranks: list[int]) -> tuple:
             continue
         value = given.get(name, parameter.default)
         if parameter.kind == "ints" and isinstance(value, int):
-            lengths = [rank - len(dims) + 1 for (_, dims), rank in zip(op.inputs, ranks) if parameter.pack in packs_of(dims)]
-            value = (value,) * lengths[0]
+            value = (value,) * pack_length(op, parameter.pack, ranks)
         require_that(is_allowed(parameter, value, ranks[0] if ranks else 0), f"{op.name}: {name} = {value} is not allowed")
         result[name] = value
     require_that(given.keys() <= result.keys(), f"{op.name} has no parameter {', '.join(given.keys() - result.keys())}")
