@@ -55,8 +55,7 @@ class Checker:
         self.check_packs(record.rule)
         stated = self.statement(record.rule)
         kernel = Kernel(stated)
-        for goal in stated.source_types:
-            kernel.require_guard("the condition is not stated", tuple(stated.stated), goal, ())
+        kernel.require_guards("the condition is not stated", tuple(stated.stated), stated.source_types, ())
         rule = record.rule if record.kind == 1 else refined(record.rule, arithmetic)
         statement = self.statement(rule)
         certificate = reader.proof(certificate, statement.arithmetic)
@@ -79,7 +78,7 @@ class Checker:
             require_that(len(proofs) == own, "expected a proof of each definedness condition")
             kernel = Kernel(statement, conditions[1 - side][0])
             for condition, steps in zip(wanted, proofs):
-                kernel.check_vanishes(*kernel.undefinedness(condition, tuple(statement.facts)), steps)
+                kernel.check_vanishes(*kernel.undefinedness(condition, statement.facts), steps)
             found += kernel.obligations
         return found
 
@@ -97,14 +96,13 @@ class Checker:
         return self.premises[name]
 
     def by_definitions(self, statement: Statement, certificate: Certificate) -> list[Obligation]:
-        kernel, facts, differences = Kernel(statement), tuple(statement.facts), statement.differences
+        kernel, facts, differences = Kernel(statement), statement.facts, statement.differences
         require_that(len(certificate.outputs) == len(differences), "the proof has another number of outputs")
         for o, (difference, steps) in enumerate(zip(differences, certificate.outputs)):
             kernel.check_vanishes(difference, Context(facts + statement.index_ranges(o)), steps)
-        for goal in statement.target_types:
-            kernel.require_guard("both sides have one shape", facts, goal, certificate.lemmas)
-        for divisor in statement.arithmetic.divisors:
-            kernel.require_guard("a divisor is positive", facts, Guard(False, divisor - 1), certificate.lemmas)
+        kernel.require_guards("both sides have one shape", facts, statement.target_types, certificate.lemmas)
+        divisors = [Guard(False, divisor - 1) for divisor in statement.arithmetic.divisors]
+        kernel.require_guards("a divisor is positive", facts, divisors, certificate.lemmas)
         return kernel.obligations
 
 

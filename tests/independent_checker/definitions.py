@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from functions import BINARY, OPERATIONS, Function, subtrees
+from functions import OPERATIONS, Function, subtrees
 from law_values import counterexample
 from laws import FORMS, EquationReader, Law, Laws, operation
 from polynomials import require_that
@@ -168,7 +168,7 @@ def formula(e: tuple, arguments: list[str]) -> tuple:
         require_that(e[1] in arguments, f"'{e[1]}' is no argument")
         return "argument", arguments.index(e[1])
     op, parts = (e[1], e[2]) if e[0] == "call" else (e[0], e[1:])
-    require_that(op in OPERATIONS and len(parts) == (2 if op in BINARY else 1), f"'{op}' is no function of {len(parts)} numbers")
+    require_that(op in OPERATIONS and len(parts) == OPERATIONS[op].arity, f"'{op}' is no function of {len(parts)} numbers")
     return op, *(formula(part, arguments) for part in parts)
 
 

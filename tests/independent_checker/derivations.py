@@ -135,16 +135,13 @@ class Derivation:
     def solved(self, poly: Poly) -> Poly:
         return self.arithmetic.substitute(poly, self.solution)
 
-    def require(self, what: str, goal: Guard):
-        goal, = map_polys((goal,), self.solved)
-        self.kernel.require_guard(what, self.given, goal, self.certificate.lemmas)
+    def require(self, what: str, goals: list[Guard]):
+        self.kernel.require_guards(what, self.given, map_polys(tuple(goals), self.solved), self.certificate.lemmas)
 
     def check(self):
         equations = [pair for use in self.certificate.uses for pair in self.instance(use)]
-        for goal in self.statement.target_types:
-            self.require("both sides have one shape", goal)
-        for divisor in set(self.arithmetic.divisors):
-            self.require("a divisor is positive", Guard(False, divisor - 1))
+        self.require("both sides have one shape", self.statement.target_types)
+        self.require("a divisor is positive", [Guard(False, divisor - 1) for divisor in self.arithmetic.divisors])
         classes = Classes(self.commutes)
         for a, b in equations:
             classes.merge(a, b)
@@ -170,8 +167,7 @@ class Derivation:
             sizes[atom("size", size_name)] = self.solved(tokens.poly())
         tokens.end()
         require_that(rule.sizes() <= set(sizes), "a size of the rule has no value")
-        for value in sizes.values():
-            self.require("a size is positive", Guard(False, value - 1))
+        self.require("a size is positive", [Guard(False, value - 1) for value in sizes.values()])
         self.terms.obligations = conditions = []
         require_that(all(v.name in terms for v in rule.variables), "a variable of the rule has no value")
         values = Rule(self.goal.variables, source=[terms[v.name] for v in rule.variables]).changed(self.solved).source
@@ -188,8 +184,7 @@ class Derivation:
                          "two sizes are not shown to differ")
         for t in instance.source:
             self.terms.tensor(t)
-        for condition in conditions:
-            self.require("an instance is well-typed and its condition holds", condition)
+        self.require("an instance is well-typed and its condition holds", conditions)
         self.terms.obligations = []  # of the target: shown by the rule's own proof
         for t in instance.target:
             self.terms.tensor(t)

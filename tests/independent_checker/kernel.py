@@ -33,16 +33,11 @@ class Kernel(FactorSteps):
         self.functions, self.conditions, self.stated = self.library.functions, conditions, None
         self.obligations: list[Obligation] = []
 
-    def require(self, obligation: Obligation):
-        if not is_trivial(obligation):
-            self.obligations.append(obligation)
+    def require(self, *obligations: Obligation):
+        self.obligations += [o for o in obligations if not is_trivial(o)]
 
-    def require_guard(self, what: str, given: tuple, goal: Guard, lemmas):
-        self.require(Obligation(what, given, goal, lemmas=tuple(lemmas)))
-
-    def require_indicators(self, *obligation):
-        for each in of_indicators(*obligation):
-            self.require(each)
+    def require_guards(self, what: str, given: tuple, goals, lemmas):
+        self.require(*(Obligation(what, given, goal, lemmas=tuple(lemmas)) for goal in goals))
 
     def run(self, terms: tuple, context: Context, steps: list[Step]) -> tuple:
         for step in steps:
@@ -55,21 +50,17 @@ class Kernel(FactorSteps):
 
     def apply(self, terms: tuple, context: Context, step: Step) -> tuple:
         require_that(step.positions, "expected a position")
-        if step.word in ("order", "replace", "indicators") and not step.on_maximum:
-            return getattr(self, step.word)(terms, context, step)
-        p = at(terms, step.positions[0])
+        rule, position = getattr(self, step.word), step.positions[0]
         if step.on_maximum:
-            new = (self.on_maximum(p, context.within(p), step),)
-        elif step.word == "reindex":
-            new = (self.reindex(p, context, step),)
-        elif step.word == "count":
-            new = (self.count(p, context, step),)
+            new = (self.on_maximum(at(terms, position), context.within(at(terms, position)), step),)
+        elif step.word in ("indicators", "replace", "order"):
+            return rule(terms, context, step)
+        elif step.word in ("reindex", "count"):
+            new = (rule(at(terms, position), context, step),)
         else:
-            new = self.factor_step(p, context, step)
+            new = self.factor_step(rule, at(terms, position), context, step)
         check_scope(new, context.scope)
-        if len(new) == 1:
-            return replaced(terms, step.positions[0], *new)
-        return replaced(terms, step.positions[0]) + new
+        return replaced(terms, position, *new) if len(new) == 1 else replaced(terms, position) + new
 
     # Sums
 
@@ -97,7 +88,7 @@ class Kernel(FactorSteps):
             results.append(first._replace(coefficient=coefficient or first.coefficient, guards=guards))
         require_that(all(p.coefficient * results[0].coefficient > 0 for p in results), "the new products have different signs")
         sum_ = [(p.coefficient, p.guards) for p in members] + [(-p.coefficient, p.guards) for p in results]
-        self.require_indicators("products have equal values", context.given, sum_, step.lemmas)
+        self.require(*of_indicators("products have equal values", context.given, sum_, step.lemmas))
         gone = set(step.positions[1:] if results else step.positions)
         kept = [results[0] if results and i == step.positions[0] else p for i, p in enumerate(terms) if i not in gone]
         return tuple(kept + results[1:])
@@ -128,8 +119,8 @@ class Kernel(FactorSteps):
             require_that((set(p.bound), multiset(p.guards)) == (set(members[0].bound), multiset(members[0].guards)),
                          "the products have different guards or bound indices")
         bare = tuple(p._replace(guards=(), bound=()) for p in members)
-        for script in case_scripts(bare, self.functions, context.within(members[0]).given, step.cases):
-            self.obligations.append(Obligation("products cancel in every case", (), script=script))
+        scripts = case_scripts(bare, self.functions, context.within(members[0]).given, step.cases)
+        self.require(*(Obligation("products cancel in every case", (), script=script) for script in scripts))
         return tuple(p for i, p in enumerate(terms) if i not in step.positions)
 
     # Ranges of products and maxima
@@ -143,7 +134,8 @@ class Kernel(FactorSteps):
             require_that(len(step.results) == 1 and step.results[0][0] is None, "expected one range")
             _, without, added = step.results[0]
             guards = self.changed_guards(maximum.guards, without, added, inside.within(maximum).scope)
-            self.require_indicators("two ranges are equal", inside.given, [(1, maximum.guards), (-1, guards)], step.lemmas)
+            sum_ = [(1, maximum.guards), (-1, guards)]
+            self.require(*of_indicators("two ranges are equal", inside.given, sum_, step.lemmas))
             new = maximum._replace(guards=guards)
         return p._replace(factors=replaced(p.factors, step.positions[1], new))
 
@@ -171,13 +163,12 @@ class Kernel(FactorSteps):
             elif body is not None and a not in body:
                 is_onto = False
                 continue
-            self.require_guard("an index has its value", inside.given, Guard(True, variable(a) - new(value)), step.lemmas)
+            self.require_guards("an index has its value", inside.given, [Guard(True, variable(a) - new(value))], step.lemmas)
         equations += [Guard(True, variable(u) - old(value)) for u, value in inverse.items()]
         changed = map_polys(x, old)
         changed = changed._replace(bound=bound, guards=without_redundant(changed.guards + tuple(equations)))
         if not is_onto:
-            for goal in map_polys(changed.guards, new):
-                self.require_guard("a point of the new range", inside.given, goal, step.lemmas)
+            self.require_guards("a point of the new range", inside.given, map_polys(changed.guards, new), step.lemmas)
         return changed
 
     def count(self, p: Product, context: Context, step: Step) -> Product:
@@ -188,7 +179,7 @@ class Kernel(FactorSteps):
         rest = p._replace(guards=tuple(g for g in p.guards if g not in ends), bound=tuple(b for b in p.bound if b != a))
         inside = context.within(rest)
         check_scope([low, high], inside.scope)
-        self.require_guard("a range has a nonnegative size", inside.given, Guard(False, high - low + 1), step.lemmas)
+        self.require_guards("a range has a nonnegative size", inside.given, [Guard(False, high - low + 1)], step.lemmas)
         check_bounded((rest,))  # also where there is no such b
         return rest._replace(factors=rest.factors + (Factor("integer", index=(high - low + 1,)),))
 

@@ -3,7 +3,7 @@
 import math
 import random
 
-from functions import OPERATIONS, Function
+from functions import OPERATIONS, Function, evaluated
 from laws import VARIABLES, Law
 
 POINTS = 200
@@ -12,9 +12,7 @@ NUMBERS = [s * m * 2.0 ** e for s in (1, -1) for m in (1, 1.25, 1.5, 1.75) for e
 
 def formula_value(f: tuple, arguments: list) -> float:
     """Raises ValueError or ZeroDivisionError where the formula is undefined, OverflowError if the value is not known."""
-    if f[0] in ("argument", "number"):
-        return arguments[f[1]] if f[0] == "argument" else float(f[1])
-    return float(OPERATIONS[f[0]](*(formula_value(part, arguments) for part in f[1:])))
+    return evaluated(f, arguments, float, lambda op, *operands: float(OPERATIONS[op].value(*operands)))
 
 
 def value(e: tuple, point: list, functions: dict[str, Function], strictly=False) -> float:

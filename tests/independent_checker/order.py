@@ -5,11 +5,12 @@ it does not exist, if the certificate claims so, or that the sum is 0 there."""
 
 from copy import copy
 from fractions import Fraction
+from math import prod
 
-from functions import Rounded, sign
-from sums import ONE, Factor, Product, canonical
+from functions import OPERATIONS, Rounded, evaluated, sign
 from polynomials import ATOMS, Arithmetic, Poly, atom, in_order, quotient_of, require_that, variable
 from signs import SignAnalysis
+from sums import ONE, Factor, Product, canonical
 
 MAX_EXPONENT = 8
 
@@ -19,7 +20,7 @@ class Undecided(Exception):
 
 
 class NotEvaluated(Exception):
-    """The formula has an operation that is not evaluated."""
+    """The formula has an operation, or a number, that is not evaluated."""
 
 
 class CaseScripts:
@@ -80,39 +81,33 @@ class CaseScripts:
             return self.unknown(Product(factors=(factor,)))
         arguments = [self.sum(argument) for argument in factor.arguments]
         try:
-            return self.formula(self.functions[factor.symbol].formula, arguments)
+            return evaluated(self.functions[factor.symbol].formula, arguments, self.number, self.operate)
         except ZeroDivisionError:  # the function is undefined
             return Poly({})
         except NotEvaluated:
             return self.unknown(Product(factors=(factor,)))
 
-    def formula(self, f: tuple, arguments: list) -> Poly:
-        if f[0] in ("argument", "number"):
-            if isinstance(f[1], Rounded):
-                raise NotEvaluated
-            return arguments[f[1]] if f[0] == "argument" else Poly.of(f[1])
-        parts = [self.formula(part, arguments) for part in f[1:]]
-        a, b = parts[0], parts[-1]
-        if f[0] in ("max", "min", "less", "equal"):
-            s = self.sign(a - b)
-            wanted = {"max": (1, 0), "min": (-1, 0), "less": (-1,), "equal": (0,)}[f[0]]
-            values = (a, b) if f[0] in ("max", "min") else (Poly.of(1), Poly({}))
-            return values[s not in wanted]
-        operations = {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: self.quotient(a, b),
-                      "floor": lambda: self.floor(b), "power": lambda: self.power(a, b.constant), "abs": lambda: b * self.sign(b),
-                      "gate": lambda: b if self.sign(a) else Poly({})}
-        if f[0] not in operations:
-            raise NotEvaluated
-        return operations[f[0]]()
-
     @staticmethod
-    def power(base: Poly, exponent) -> Poly:
-        if exponent not in range(MAX_EXPONENT + 1):
+    def number(value: Fraction) -> Poly:
+        if isinstance(value, Rounded):
             raise NotEvaluated
-        result = Poly.of(1)
-        for _ in range(int(exponent)):
-            result = result * base
-        return result
+        return Poly.of(value)
+
+    def operate(self, op: str, *operands) -> Poly:
+        a, b = operands[0], operands[-1]
+        if op in ("+", "-", "*"):
+            return OPERATIONS[op].value(a, b)
+        if op in ("max", "min"):
+            return a if self.sign(a - b) in (0, 1 if op == "max" else -1) else b
+        if op in ("less", "equal"):
+            return Poly.of(int(self.sign(a - b) == (-1 if op == "less" else 0)))
+        if op == "gate":
+            return b if self.sign(a) else Poly({})
+        if op == "power" and b.constant in range(MAX_EXPONENT + 1):
+            return prod([a] * int(b.constant), start=Poly.of(1))
+        if op not in ("abs", "floor", "/"):
+            raise NotEvaluated
+        return b * self.sign(b) if op == "abs" else self.floor(b) if op == "floor" else self.quotient(a, b)
 
     def sign(self, poly: Poly) -> int:
         """The sign in this case of a polynomial, or of a multiple of it."""

@@ -75,8 +75,8 @@ def number(value) -> tuple:
     return (Product(Fraction(value)),) if value else ()
 
 
-def as_sum(*factors) -> tuple:
-    return (Product(factors=factors),)
+def as_sum(*factors, coefficient=1) -> tuple:
+    return (Product(Fraction(coefficient), factors=factors),)
 
 
 def negated(terms: tuple) -> tuple:
