@@ -32,18 +32,6 @@ class Step:
     lemmas: list = field(default_factory=list)   # (poly, poly)
 
 
-@dataclass
-class Certificate:
-    kind: str = ""
-    statement: str = ""
-    definitions: list = field(default_factory=list)
-    laws: list = field(default_factory=list)
-    uses: list = field(default_factory=list)
-    lemmas: list = field(default_factory=list)
-    outputs: list = field(default_factory=list)  # lists of steps
-    domains: tuple = ((), ())                    # of source and target: a list of steps for each condition
-
-
 class ProofLine(PolyReader):
     """Reads one line of a proof."""
 
@@ -140,44 +128,42 @@ class ProofLine(PolyReader):
             step.polys = self.chain(";", self.poly) if self.accept(";") else []
         elif step.word in ("equal", "take_out", "monotone", "flatten", "given"):
             step.polys = self.chain(";", self.poly)
+        elif step.word == "order" and self.peek():
+            step.cases = self.name()
 
 
-class CertificateReader:
+class Certificate:
+    """`outputs`: the steps for each output. `domains`: for source and target, the steps for each definedness condition."""
+
     def __init__(self, text: str, functions: dict):
-        self.lines, self.functions = [line.strip(" ") for line in text.split("\n")], functions
+        self.lines, self.functions, self.at = [line.strip(" ") for line in text.split("\n")], functions, 0
         require_that(self.lines[-1] == "", "the certificate is cut short")
-        self.at, self.arithmetic = 0, None
+        self.kind, *others = self.all_after(FORMAT) or [""]
+        require_that(self.kind in ("definitions", "derivation") and not others, "the certificate has another format")
+        self.statement = "\n".join(self.all_after(";   "))
+        self.definitions = [tuple(line.split(" ", 1)) for line in self.all_after("; definition ")]
+        self.laws = self.all_after("; assumed law ")
+        self.uses = self.all_after("; use ") if self.kind == "derivation" else []
+
+    def read_proof(self, arithmetic: Arithmetic):
+        self.arithmetic = arithmetic
+        require_that(self.accept("typing"), "expected 'typing'")
+        self.lemmas = self.read_lemmas()
+        self.outputs = self.blocks("output")
+        self.domains = [self.blocks("condition") if self.accept(f"domain of {side}") else [] for side in ("source", "target")]
+        require_that(self.at == len(self.lines) - 1, f"expected a step, found '{self.lines[self.at][:60]}'")
 
     def all_after(self, prefix: str) -> list[str]:
         """The rests of the next lines with this prefix."""
-        found = []
+        begin = self.at
         while self.lines[self.at].startswith(prefix):
-            found.append(self.lines[self.at][len(prefix):])
             self.at += 1
-        return found
+        return [line[len(prefix):] for line in self.lines[begin:self.at]]
 
     def accept(self, text: str) -> bool:
         found = self.lines[self.at] == text
         self.at += found
         return found
-
-    def header(self) -> Certificate:
-        first, *others = self.all_after(FORMAT) or [""]
-        require_that(first in ("definitions", "derivation") and not others, "the certificate has another format")
-        statement = "\n".join(self.all_after(";   "))
-        definitions = [tuple(line.split(" ", 1)) for line in self.all_after("; definition ")]
-        laws = self.all_after("; assumed law ")
-        return Certificate(first, statement, definitions, laws, self.all_after("; use ") if first == "derivation" else [])
-
-    def proof(self, certificate: Certificate, arithmetic: Arithmetic) -> Certificate:
-        self.arithmetic = arithmetic
-        require_that(self.accept("typing"), "expected 'typing'")
-        certificate.lemmas = self.lemmas()
-        certificate.outputs = self.blocks("output")
-        certificate.domains = tuple(self.blocks("condition") if self.accept(f"domain of {side}") else []
-                                    for side in ("source", "target"))
-        require_that(self.at == len(self.lines) - 1, f"expected a step, found '{self.lines[self.at][:60]}'")
-        return certificate
 
     def blocks(self, title: str) -> list[list[Step]]:
         found = []
@@ -185,7 +171,7 @@ class CertificateReader:
             found.append(self.steps())
         return found
 
-    def lemmas(self) -> list:
+    def read_lemmas(self) -> list:
         lines = [ProofLine(text, self.arithmetic, self.functions) for text in self.all_after("times ")]
         return [(line.until(";", line.poly), line.until("", line.poly)) for line in lines]
 
@@ -194,7 +180,7 @@ class CertificateReader:
         while self.lines[self.at] not in ("", "output", "end", "condition") and not self.lines[self.at].startswith("domain of "):
             step = self.step(self.lines[self.at])
             self.at += 1
-            step.lemmas = self.lemmas()
+            step.lemmas = self.read_lemmas()
             found.append(step)
             if step.block is not None:
                 step.block = self.steps()
@@ -214,12 +200,9 @@ class CertificateReader:
         elif word == "given" and head[:1] == ["opposite"]:
             head, step.reverse = head[1:], True
         require_that(step.word in POSITIONS and all(map(str.isdigit, head)), f"expected a step, found '{text[:60]}'")
-        step.positions = list(map(int, head))
-        wanted = POSITIONS[step.word]
+        step.positions, wanted = list(map(int, head)), POSITIONS[step.word]
         require_that(wanted is None or len(head) == wanted + step.on_maximum, f"another number of positions: '{text[:60]}'")
-        if step.word == "order":
-            step.cases = rest.strip(" ")
-        elif rest:
+        if rest:
             line = ProofLine(rest, self.arithmetic, self.functions)
             line.argument(step)
             line.end()

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 
-from certificates import Certificate, CertificateReader
+from certificates import Certificate
 from definitions import Library
 from derivations import Derivation, refined
 from kernel import Context, Kernel
@@ -43,22 +43,20 @@ class Checker:
 
     def obligations_of(self, record: Record) -> list[Obligation]:
         """The obligations that a certificate leaves. Raises CheckError where it does not fit its rule."""
-        arithmetic = Arithmetic()
-        reader = CertificateReader(record.certificate, self.library.functions)
-        certificate = reader.header()
+        rule, certificate = record.rule, Certificate(record.certificate, self.library.functions)
         require_that(certificate.kind == {1: "definitions", 2: "derivation"}.get(record.kind), "another kind of certificate")
-        stated = RuleReader(certificate.statement, self.library, arithmetic, self.ranks).read()
-        require_that(stated == record.rule, "the certificate states another rule")
-        used = sorted({node.operator for node in record.rule.nodes()})
-        digests = [(name, self.digests.get(name)) for name in used]
+        stated = RuleReader(certificate.statement, self.library, Arithmetic(), self.ranks).read()
+        require_that(stated == rule, "the certificate states another rule")
+        digests = [(name, self.digests.get(name)) for name in sorted({node.operator for node in rule.nodes()})]
         require_that(certificate.definitions == digests, "the certificate names other definitions")
-        self.check_packs(record.rule)
-        stated = self.statement(record.rule)
-        kernel = Kernel(stated)
-        kernel.require_guards("the condition is not stated", tuple(stated.stated), stated.source_types, ())
-        rule = record.rule if record.kind == 1 else refined(record.rule, arithmetic)
+        self.check_packs(rule)
         statement = self.statement(rule)
-        certificate = reader.proof(certificate, statement.arithmetic)
+        kernel = Kernel(statement)
+        kernel.require_guards("the condition is not stated", tuple(statement.stated), statement.source_types, ())
+        rule = rule if record.kind == 1 else refined(rule, Arithmetic())
+        if rule is not record.rule:
+            statement = self.statement(rule)
+        certificate.read_proof(statement.arithmetic)
         used = laws_in([*certificate.outputs, *certificate.domains[0], *certificate.domains[1]])
         assumed = {law.text for name, law in self.library.laws.items() if law.text and name in used}
         require_that({law.replace(" ", "") for law in certificate.laws if ":" in law} == assumed, "it assumes other laws")

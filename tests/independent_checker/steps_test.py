@@ -7,11 +7,10 @@ import shutil
 import tempfile
 import unittest
 
-from certificates import Certificate, CertificateReader
+from certificates import Certificate
 from checker import Checker
 from definitions import Library
 from kernel import Context, Kernel
-from sums import Product
 from obligations import unconfirmed
 from polynomials import Arithmetic, CheckError
 from rules import Rule, RuleReader
@@ -65,14 +64,17 @@ class StepsTest(unittest.TestCase):
         statement = Statement(self.read(rule), library)
         condition = CONDITION.match(text)
         text = CONDITION.sub("", text).removeprefix(" as stated\n")
+        kind = "derivation" if name == "use" else "definitions"
+        uses = f"; use {self.use(*text.splitlines())}\n" if name == "use" else ""
+        output = "" if name in ("proof", "use") else "output\n"
+        steps = "" if name == "use" else text
+        certificate = Certificate(f"; rulemill certificate 5, by {kind}\n{uses}typing\n{output}{steps}", library.functions)
+        certificate.read_proof(statement.arithmetic)
         if name == "use":
-            return checker.by_derivation(statement, Certificate(uses=[self.use(*text.splitlines())]))
-        head = "; rulemill certificate 5, by definitions\ntyping\n" + ("" if name == "proof" else "output\n")
-        reader = CertificateReader(head + text, library.functions)
-        certificate = reader.proof(reader.header(), statement.arithmetic)
+            return checker.by_derivation(statement, certificate)
         if name == "proof":
             return checker.domains(statement, certificate) + checker.by_definitions(statement, certificate)
-        kernel, terms, facts = Kernel(statement), statement.differences[0], tuple(statement.facts)
+        kernel, terms, facts = Kernel(statement), statement.differences[0], statement.facts
         context = Context(facts + statement.index_ranges(0))
         if condition:
             sides = statement.definedness_conditions
