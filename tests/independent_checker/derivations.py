@@ -1,12 +1,15 @@
 """Derived rules: instances of proved rules whose equations imply the rule by congruence."""
 
+from collections import Counter
+from math import prod
+
 from certificates import Certificate
 from kernel import Kernel
-from lowering import Lowering
-from sums import Guard, Product, canonical_sum, map_polys, relation_guards
-from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, is_nonnegative, output_index, require_that, variable
-from rules import Node, Output, Rule, RuleReader, Variable
+from lowering import Lowering, element_of, read_tensor
+from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, is_nonnegative, require_that, variable
+from rules import Node, Output, Rule, RuleReader
 from statement import Terms
+from sums import Guard, Product, canonical_sum, map_polys, relation_guards
 
 MAX_DEGREE = 16
 
@@ -16,19 +19,17 @@ def refined(rule: Rule, arithmetic: Arithmetic) -> Rule:
     for each minimal solution of the same equations between sums: each prime's exponents are a sum of minimal solutions."""
     equations = list(filter(None, map(product_equation, rule.conditions)))
     while equations:
-        names = sorted({name for equation in equations for name in equation})
-        used, images = {ATOMS[a].name for a in rule.sizes()}, {name: Poly.of(1) for name in names}
-        solutions = minimal_solutions([[equation.get(name, 0) for name in names] for equation in equations])
-        for number, solution in enumerate(sorted(solutions, reverse=True), 1):
+        names, used, factors = sorted(set().union(*equations)), {ATOMS[a].name for a in rule.sizes()}, []
+        solutions = sorted(minimal_solutions([[equation[name] for name in names] for equation in equations]), reverse=True)
+        for solution in solutions:
             parts = [name for name, exponent in zip(names, solution) if exponent]
-            factor = "_".join(parts) if len(parts) == 2 else "f" if number == 1 else f"f{number}"
+            factor = "_".join(parts) if len(parts) == 2 else f"f{len(factors) + 1}" if factors else "f"
             while factor in used:
                 factor += "_"
             used.add(factor)
-            for name, exponent in zip(names, solution):
-                for _ in range(exponent):
-                    images[name] *= variable(atom("size", factor))
-        images = {atom("size", name): image for name, image in images.items()}
+            factors.append(variable(atom("size", factor)))
+        images = {atom("size", name): prod((f for f, solution in zip(factors, solutions) for _ in range(solution[k])), start=Poly.of(1))
+                  for k, name in enumerate(names)}
         result = rule.changed(lambda poly, images=images: arithmetic.substitute(poly, images))
         if all(len(m) <= MAX_DEGREE for poly in result.polys() for m in poly.terms):
             return result
@@ -36,20 +37,18 @@ def refined(rule: Rule, arithmetic: Arithmetic) -> Rule:
     return rule
 
 
-def product_equation(condition):
+def product_equation(condition: tuple) -> Counter | None:
     """Each size's exponent on the left minus that on the right; None if it is no equation between products of two or more
     sizes each, without common ones."""
     left, relation, right = condition
-    exponents = {}
-    for poly, sign in ((left, 1), (right, -1)):
-        (m, c), = poly.terms.items() if len(poly.terms) == 1 else [((), 0)]
-        if relation != "=" or c != 1 or any(ATOMS[a].kind != "size" for a in m):
-            return None
-        for a in m:
-            exponents[ATOMS[a].name] = exponents.get(ATOMS[a].name, 0) + sign
-    exponents = {name: exponent for name, exponent in exponents.items() if exponent}
-    fits = all(sum(max(0, sign * e) for e in exponents.values()) >= 2 for sign in (1, -1))
-    return exponents if fits else None
+    if relation != "=" or [list(side.terms.values()) for side in (left, right)] != [[1], [1]]:
+        return None
+    (a,), (b,) = left.terms, right.terms
+    exponents = Counter(a)
+    exponents.subtract(b)
+    if any(ATOMS[x].kind != "size" for x in exponents) or (+exponents).total() < 2 or (-exponents).total() < 2:
+        return None
+    return Counter({ATOMS[x].name: exponent for x, exponent in exponents.items() if exponent})
 
 
 def minimal_solutions(equations) -> list[tuple]:
@@ -88,7 +87,7 @@ class Classes:
         return a != b
 
     def close(self, nodes: dict):
-        """`nodes`: all nodes with their numbers of outputs."""
+        """`nodes`: all nodes with their outputs."""
         numbers, changed = {}, True
         while changed:
             changed, signatures = False, {}
@@ -96,37 +95,41 @@ class Classes:
                 arguments = [numbers.setdefault(self.find(a), len(numbers)) for a in node.arguments]
                 key = node._replace(arguments=tuple(sorted(arguments) if self.commutes(node) else arguments))
                 other = signatures.setdefault(key, node)
-                for k in range(outputs):
+                for k in range(len(outputs)):
                     changed |= self.merge(Output(node, k), Output(other, k))
 
 
 class Derivation:
     def __init__(self, kernel: Kernel, certificate: Certificate, premises, ranks):
-        self.kernel, self.statement, self.certificate = kernel, kernel.statement, certificate
-        self.arithmetic, self.library = kernel.arithmetic, kernel.statement.library
-        self.premises, self.ranks = premises, ranks
+        self.kernel, self.lemmas, self.statement = kernel, certificate.lemmas, kernel.statement
+        self.arithmetic, self.library = kernel.arithmetic, kernel.library
+        self.premises, self.ranks, self.commuting = premises, ranks, {}
         self.solution = self.solve_equations()
-        facts = self.statement.facts
-        self.given = tuple(dict.fromkeys([*facts, *map_polys(tuple(facts), self.solved),
-                                          *(Guard(False, value - 1) for value in self.solution.values())]))
-        rule = self.statement.rule.changed(self.solved)
-        self.goal = rule
-        self.terms = Terms(Lowering(self.library, self.arithmetic), dict(zip(rule.variables, rule.shapes)))
-        for node in rule.nodes():
+        facts, positive = self.statement.facts, tuple(Guard(False, value - 1) for value in self.solution.values())
+        self.given = tuple(dict.fromkeys(facts + map_polys(facts, self.solved) + positive))
+        self.goal = self.statement.rule.changed(self.solved)
+        self.terms = Terms(Lowering(self.library, self.arithmetic), dict(zip(self.goal.variables, self.goal.shapes)))
+        for node in self.goal.nodes():
             self.terms.node(node)  # well-typed by assumption, or by an obligation of the statement
-        self.commuting = {}
+        equations = [pair for use in certificate.uses for pair in self.instance(use)]
+        self.require("both sides have one shape", self.statement.target_types)
+        self.require("a divisor is positive", [Guard(False, divisor - 1) for divisor in self.arithmetic.divisors])
+        classes = Classes(self.commutes)
+        for a, b in equations:
+            classes.merge(a, b)
+        classes.close(self.terms.outputs)
+        for a, b in zip(self.goal.source, self.goal.target):
+            require_that(classes.find(a) == classes.find(b), "the rule instances do not imply the rule")
 
     def solve_equations(self) -> dict[int, Poly]:
         """Equations of the goal that give a size as a polynomial of the others."""
         solution = {}
-        for fact in self.statement.facts:
-            if not fact.equality:
-                continue
+        for fact in [fact for fact in self.statement.facts if fact.equality]:
             zero = self.arithmetic.substitute(fact.poly, solution)
-            for a in sorted(atoms_in(zero), key=lambda a: (ATOMS[a].kind != "size", str(ATOMS[a].name))):
+            for a in sorted((a for a in atoms_in(zero) if ATOMS[a].kind == "size"), key=lambda a: ATOMS[a].name):
                 c = zero.terms.get((a,), 0)
                 rest = zero - c * variable(a)
-                if abs(c) == 1 and ATOMS[a].kind == "size" and a not in atoms_in(rest):
+                if abs(c) == 1 and a not in atoms_in(rest):
                     image = {a: -c * rest}
                     solution = {b: self.arithmetic.substitute(value, image) for b, value in solution.items()} | image
                     break
@@ -136,51 +139,31 @@ class Derivation:
         return self.arithmetic.substitute(poly, self.solution)
 
     def require(self, what: str, goals: list[Guard]):
-        self.kernel.require_guards(what, self.given, map_polys(tuple(goals), self.solved), self.certificate.lemmas)
-
-    def check(self):
-        equations = [pair for use in self.certificate.uses for pair in self.instance(use)]
-        self.require("both sides have one shape", self.statement.target_types)
-        self.require("a divisor is positive", [Guard(False, divisor - 1) for divisor in self.arithmetic.divisors])
-        classes = Classes(self.commutes)
-        for a, b in equations:
-            classes.merge(a, b)
-        classes.close({node: len(outputs) for node, outputs in self.terms.outputs.items()})
-        for a, b in zip(self.goal.source, self.goal.target):
-            require_that(classes.find(a) == classes.find(b), "the rule instances do not imply the rule")
+        self.kernel.require_guards(what, self.given, map_polys(tuple(goals), self.solved), self.lemmas)
 
     def instance(self, use: str):
         """The equations of the rule instance `rule: x := term, …; m := size, …`."""
         name, _, rest = use.partition(":")
-        rule = self.premises(name)
-        tokens = RuleReader(rest, self.library, self.arithmetic, self.ranks)
-        tokens.names = {v.name: v for v in self.goal.variables}
-        terms, sizes = {}, {}
-        while tokens.peek() not in ("", ";"):
-            variable_name = tokens.name()
-            tokens.expect(":=")
-            terms[variable_name] = tokens.term()
-            tokens.accept(",")
-        while tokens.accept(";") or tokens.accept(","):
-            size_name = tokens.name()
-            tokens.expect(":=")
-            sizes[atom("size", size_name)] = self.solved(tokens.poly())
-        tokens.end()
-        require_that(rule.sizes() <= set(sizes), "a size of the rule has no value")
+        rule, reader = self.premises(name), RuleReader(rest, self.library, self.arithmetic, self.ranks)
+        reader.names = {v.name: v for v in self.goal.variables}
+        terms = dict(reader.items(lambda: reader.named(":=", reader.term)))
+        values = reader.chain(",", lambda: reader.named(":=", reader.poly)) if reader.accept(";") else []
+        reader.end()
+        sizes = {atom("size", name): self.solved(value) for name, value in values}
+        require_that(rule.sizes() <= sizes.keys(), "a size of the rule has no value")
+        require_that(all(v.name in terms for v in rule.variables), "a variable of the rule has no value")
         self.require("a size is positive", [Guard(False, value - 1) for value in sizes.values()])
         self.terms.obligations = conditions = []
-        require_that(all(v.name in terms for v in rule.variables), "a variable of the rule has no value")
-        values = Rule(self.goal.variables, source=[terms[v.name] for v in rule.variables]).changed(self.solved).source
-        for value, shape in zip(values, rule.shapes):
-            require_that(len(self.terms.tensor(value).shape) == len(shape), "a term of wrong rank")
+        terms = Rule(self.goal.variables, source=[terms[v.name] for v in rule.variables]).changed(self.solved).source
         instance = rule.changed(lambda poly: self.solved(self.arithmetic.substitute(poly, sizes)),
-                                variables=dict(zip(rule.variables, values)))
-        for value, shape in zip(values, instance.shapes):
-            conditions += [Guard(True, a - b) for a, b in zip(self.terms.tensor(value).shape, shape)]
+                                variables=dict(zip(rule.variables, terms)))
+        for term, shape in zip(terms, instance.shapes):
+            found = self.terms.tensor(term).shape
+            require_that(len(found) == len(shape), "a term of wrong rank")
+            conditions += [Guard(True, a - b) for a, b in zip(found, shape)]
         for left, relation, right in instance.conditions:
             conditions += relation_guards(left, relation, right)
-            difference = right - left
-            require_that(relation != "!=" or is_nonnegative(difference - 1) or is_nonnegative(-difference - 1),
+            require_that(relation != "!=" or is_nonnegative(right - left - 1) or is_nonnegative(left - right - 1),
                          "two sizes are not shown to differ")
         for t in instance.source:
             self.terms.tensor(t)
@@ -192,18 +175,16 @@ class Derivation:
 
     def commutes(self, node: Node) -> bool:
         """Whether the operator is declared commutative, and its definition is the same with exchanged inputs."""
-        op, shapes = self.library.operator(node.operator), [self.terms.tensor(a).shape for a in node.arguments]
-        if not op.commutative or shapes[0] != shapes[1]:
+        shapes = [self.terms.tensor(a).shape for a in node.arguments]
+        if not self.library.operator(node.operator).commutative or shapes[0] != shapes[1]:
             return False
         key = node.operator, node.parameters, shapes[0]
         if key not in self.commuting:
-            forms = []
-            for order in ((0, 1), (1, 0)):
-                terms = Terms(Lowering(self.library, self.arithmetic), {Variable(f"x{k}", 0): shapes[k] for k in range(2)})
-                inputs = [list(terms.variables.values())[k] for k in order]
-                result = terms.lowering.apply(node.operator, node.parameters, inputs, node.sizes, [])[0]
-                element = result.element(tuple(output_index(d) for d in range(len(result.shape))), ())
-                forms.append(canonical_sum(map(self.ordered, element)))
+            inputs, forms = [read_tensor(f"x{k}", shape) for k, shape in enumerate(shapes)], []
+            for order in (inputs, inputs[::-1]):
+                lowering = Lowering(self.library, self.arithmetic)
+                result, = lowering.apply(node.operator, node.parameters, order, node.sizes, [])
+                forms.append(canonical_sum(map(self.ordered, element_of(result))))
             self.commuting[key] = forms[0] == forms[1]
         return self.commuting[key]
 

@@ -6,7 +6,7 @@ from typing import Callable, NamedTuple
 from definitions import Library, Operator, packs_of
 from functions import domain_arguments, subtrees
 from parameters import ABSENT, SINGLE, WHOLE, Symbolic, is_list, node_values
-from polynomials import Arithmetic, Poly, bound_index, in_order, is_nonnegative, require_that, variable
+from polynomials import Arithmetic, Poly, bound_index, in_order, is_nonnegative, output_index, require_that, variable
 from sums import Factor, Guard, Product, as_sum, index_ranges, multiply, negated, number, relation_guards, without_redundant
 from syntax import elementwise, integer
 
@@ -16,6 +16,16 @@ MAX_PRODUCTS = 4096
 class Tensor(NamedTuple):
     shape: tuple
     element: Callable  # (index, known guards) to a sum
+
+
+def read_tensor(name: str, shape: tuple) -> Tensor:
+    return Tensor(shape, lambda index, known: as_sum(Factor("read", name, tuple(index))))
+
+
+def element_of(tensor: Tensor) -> tuple:
+    """Element [@0, @1, …]."""
+    index = tuple(output_index(d) for d in range(len(tensor.shape)))
+    return tensor.element(index, index_ranges(index, tensor.shape))
 
 
 class Lowering:

@@ -5,13 +5,13 @@ from itertools import count
 from math import prod
 
 from definitions import Library, packs_of
-from lowering import Lowering, Tensor, Use, reciprocals
+from lowering import Lowering, Tensor, Use, element_of, read_tensor, reciprocals
 from obligations import follows
 from parameters import Symbolic, is_list, pack_length
 from polynomials import ATOMS, Arithmetic, CheckError, Poly, atom, output_index, require_that, variable
 from rules import Node, Rule, Variable
 from statement import Statement
-from sums import Factor, Product, as_sum, canonical, index_ranges, map_polys
+from sums import Factor, Product, canonical, index_ranges, map_polys
 
 MAX_RANK = 5
 
@@ -142,31 +142,24 @@ class PackExpansion:
 
     def check_lifting(self, old: Node, new: Node):
         """Compares the operator at both ranks: on variables, and on tensors with the same elements."""
-        shapes = [self.old.tensor(a).shape for a in old.arguments]
-        reads = [lambda index, known, k=k: as_sum(Factor("read", f"x{k}", tuple(index))) for k in range(len(shapes))]
-        expanded = [lambda index, known, dims=dims, read=read: read(self.merge_indices(dims, index), known)
-                    for dims, read in zip(shapes, reads)]
-        before, conditions = self.apply(old, map(Tensor, shapes, reads))
-        after, new_conditions = self.apply(new, map(Tensor, map(self.expand, shapes), expanded))
+        inputs = [read_tensor(f"x{k}", shape) for k, shape in enumerate(self.old.tensor(a).shape for a in old.arguments)]
+        expanded = [Tensor(self.expand(x.shape), lambda index, known, x=x: x.element(self.merge_indices(x.shape, index), known))
+                    for x in inputs]
+        (before, conditions), (after, new_conditions) = self.apply(old, inputs), self.apply(new, expanded)
         require_that({g for g in map_polys(conditions, self.merged) if not follows(g, ())} == set(new_conditions),
                      "the operator has other conditions at another rank")
         for a, b in zip(before, after):
             require_that(self.expand(a.shape) == b.shape, "an output has other dimensions than the pack's")
             merged = self.merge_indices(a.shape, [output_index(d) for d in range(len(b.shape))])
             images = {output_index(d).single_atom: index for d, index in enumerate(merged)}
-            lifted = [self.lift(p, images) for p in self.element(a)]
-            require_that(list(map(canonical, lifted)) == list(map(canonical, self.element(b))),
+            lifted = [self.lift(p, images) for p in element_of(a)]
+            require_that(list(map(canonical, lifted)) == list(map(canonical, element_of(b))),
                          "an operator does more than pass the pack through")
 
     def apply(self, node: Node, arguments) -> tuple[list[Tensor], tuple]:
         conditions = []
-        outputs = Lowering(self.library, self.arithmetic).apply(node.operator, node.parameters, list(arguments), node.sizes, conditions)
+        outputs = Lowering(self.library, self.arithmetic).apply(node.operator, node.parameters, arguments, node.sizes, conditions)
         return outputs, tuple(g for g in conditions if not follows(g, ()))
-
-    @staticmethod
-    def element(tensor: Tensor) -> tuple:
-        index = tuple(output_index(d) for d in range(len(tensor.shape)))
-        return tensor.element(index, index_ranges(index, tensor.shape))
 
     def lift(self, x, images: dict):
         """A product or factor at positions: each bound index over the pack becomes as many as there are sizes."""

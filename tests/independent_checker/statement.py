@@ -4,20 +4,19 @@ defined."""
 from functools import cached_property
 
 from definitions import Library
-from lowering import Lowering, Tensor
+from lowering import Lowering, Tensor, element_of, read_tensor
 from obligations import follows
 from polynomials import ATOMS, Arithmetic, atoms_in, output_index, require_that, size, variable
 from rules import Node, Rule, Variable, nodes_of
-from sums import Factor, Guard, Product, as_sum, index_ranges, negated, relation_guards, without_redundant
+from sums import Guard, Product, index_ranges, negated, relation_guards, without_redundant
 
 
 class Terms:
     """The tensors of terms over variables of given shapes."""
 
     def __init__(self, lowering: Lowering, shapes: dict[Variable, tuple]):
-        self.lowering, self.outputs, self.variables, self.obligations = lowering, {}, {}, []
-        for v, shape in shapes.items():
-            self.variables[v] = Tensor(shape, lambda i, known, v=v: as_sum(Factor("read", v.name, tuple(i))))
+        self.lowering, self.outputs, self.obligations = lowering, {}, []
+        self.variables = {v: read_tensor(v.name, shape) for v, shape in shapes.items()}
 
     def tensor(self, term) -> Tensor:
         if isinstance(term, Variable):
@@ -81,20 +80,15 @@ class Statement:
             self.terms.node(node)
         return self.terms.obligations
 
-    def index(self, output: int) -> tuple:
-        return tuple(output_index(d) for d in range(len(self.terms.tensor(self.rule.source[output]).shape)))
-
-    def index_ranges(self, output: int) -> tuple:
-        return index_ranges(self.index(output), self.terms.tensor(self.rule.source[output]).shape)
-
     @cached_property
     def differences(self) -> list[tuple]:
         """For each output, element [@0, @1, …] of the source minus that of the target."""
-        result = []
-        for o, sides in enumerate(zip(self.rule.source, self.rule.target)):
-            source, target = (self.terms.tensor(side).element(self.index(o), self.index_ranges(o)) for side in sides)
-            result.append(source + negated(target))
-        return result
+        tensors = [map(self.terms.tensor, sides) for sides in zip(self.rule.source, self.rule.target)]
+        return [element_of(source) + negated(element_of(target)) for source, target in tensors]
+
+    def index_ranges(self, output: int) -> tuple:
+        shape = self.terms.tensor(self.rule.source[output]).shape
+        return index_ranges(map(output_index, range(len(shape))), shape)
 
     @cached_property
     def definedness_conditions(self) -> tuple[tuple[list, int], ...]:

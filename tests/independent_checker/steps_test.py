@@ -57,7 +57,7 @@ class StepsTest(unittest.TestCase):
         rule = self.checker.premises["p"] = self.read(premise)
         terms, *sizes = values.split(";")
         pairs = zip(rule.variables, re.split(r", (?![^(]*\))", terms))
-        return "; ".join(["p:" + ", ".join(f"{v.name} := {term}" for v, term in pairs), *sizes])
+        return f"p: {', '.join(f'{v.name} := {term}' for v, term in pairs)}; {', '.join(sizes)}"
 
     def obligations(self, name: str, rule: str, text: str) -> list:
         checker, library = self.checker, self.checker.library

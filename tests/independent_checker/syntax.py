@@ -63,7 +63,7 @@ class Tokens:
         return items
 
     def items(self, read) -> list:
-        return [] if self.peek() in (")", "]", "}", ";") else self.chain(",", read)
+        return [] if self.peek() in ("", ")", "]", "}", ";") else self.chain(",", read)
 
     def list_until(self, end: str, read) -> list:
         return self.until(end, lambda: self.items(read))
