@@ -36,7 +36,7 @@ class ProofLine(PolyReader):
     """Reads one line of a proof."""
 
     def __init__(self, text: str, arithmetic: Arithmetic, functions: dict):
-        super().__init__(text, arithmetic)
+        super().__init__(text, arithmetic, has_indices=True)
         self.functions = functions
 
     def guard(self) -> Guard:

@@ -18,9 +18,10 @@ from laws import Law
 from sums import Guard, Product, is_bounded
 from obligations import of_indicators
 from order import CaseScripts
-from polynomials import Arithmetic, Poly, atom, bound_index, size, variable
+from polynomials import Arithmetic, CheckError, Poly, atom, bound_index, size, variable
 from rules import RuleReader
 from statement import rank_reader
+from syntax import parse_poly
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -72,6 +73,15 @@ class PartsTest(unittest.TestCase):
                           f"conv2d(conv2d(i1, concat({kernels}, {kernels}; axis=1)), w1) "
                           "=> conv2d(avg_pool(i1; kernel=3), concat(w1, w1; axis=1))", library, Arithmetic(), rank_reader(library)).read()
         self.assertEqual(len(rule.source), 1)
+
+    def test_an_index_is_no_size_of_a_rule(self):
+        """Where a dimension is the index of the output, nothing is in range, and x => y would be proved."""
+        library = Library(ROOT / "data" / "operators")
+        for index in ("@0", "#0"):
+            with self.subTest(index=index), self.assertRaisesRegex(CheckError, "expected a size"):
+                RuleReader(f"rule r(x[{index}], y[{index}]) x => y", library, Arithmetic(), rank_reader(library)).read()
+            with self.subTest(index=index), self.assertRaisesRegex(CheckError, "expected a size"):
+                parse_poly(index, Arithmetic())
 
     def test_equal_polynomials_have_one_text(self):
         a, b = size("a"), size("b")

@@ -176,20 +176,21 @@ def integer(e: tuple, arithmetic: Arithmetic, leaf):
     return elementwise(lambda a, b: arithmetic.operate(op, a, b), *(integer(part, arithmetic, leaf) for part in parts))
 
 
-def size_or_index(e: tuple) -> Poly:
-    require_that(e[0] in ("name", "index"), "expected a size or an index")
-    if e[0] == "name":
-        return size(e[1])
-    return output_index(int(e[1][1:])) if e[1][0] == "@" else variable(bound_index(int(e[1][1:])))
-
-
 class PolyReader(Grammar):
-    def __init__(self, text: str, arithmetic: Arithmetic):
-        super().__init__(text)
-        self.arithmetic = arithmetic
+    """Reads polynomials in sizes, and in indices where they are in scope: in proofs, not in rules."""
 
-    def value(self, e) -> Poly:
-        return integer(e, self.arithmetic, size_or_index)
+    def __init__(self, text: str, arithmetic: Arithmetic, has_indices=False):
+        super().__init__(text)
+        self.arithmetic, self.has_indices = arithmetic, has_indices
+
+    def leaf(self, e: tuple) -> Poly:
+        if e[0] == "name":
+            return size(e[1])
+        require_that(e[0] == "index" and self.has_indices, "expected a size")
+        return output_index(int(e[1][1:])) if e[1][0] == "@" else variable(bound_index(int(e[1][1:])))
+
+    def value(self, e: tuple) -> Poly:
+        return integer(e, self.arithmetic, self.leaf)
 
     def poly(self) -> Poly:
         return self.value(self.sum())
