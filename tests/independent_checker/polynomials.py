@@ -54,9 +54,6 @@ class Poly:
     def __sub__(self, other):
         return self.plus(other, -1)
 
-    def __neg__(self):
-        return Poly({m: -c for m, c in self.terms.items()})
-
     def __mul__(self, other):
         result = {}
         for m, c in self.terms.items():
@@ -67,8 +64,8 @@ class Poly:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __rsub__(self, other):
-        return Poly.of(other) - self
+    def __neg__(self):
+        return self * -1
 
     @property
     def constant(self):
@@ -97,6 +94,7 @@ class Poly:
         return sorted(self.terms.items(), key=lambda term: rank(term[0]))
 
     def divided_by(self, number: int, monomial: tuple) -> "Poly":
+        """The quotient by a common divisor of all terms."""
         return Poly({quotient_of(m, monomial): c // number for m, c in self.terms.items()})
 
     def __repr__(self):
@@ -221,25 +219,23 @@ class Arithmetic:
             return e - 1
         if e != 0:
             return e + self.quotient(r, d)
-        inner = ATOMS[r.single_atom] if r.single_atom is not None else None
+        kind, _, left, right = ATOMS[r.single_atom] if r.single_atom is not None else Atom("")
         # floor(floor(x / a) / d) = floor(x / (a · d)) for d ≥ 1, whatever the sign of a is.
-        if inner and inner.kind == "div" and is_nonnegative(d - 1):
-            return self.quotient(inner.left, inner.right * d)
+        if kind == "div" and is_nonnegative(d - 1):
+            return self.quotient(left, right * d)
         return variable(atom("div", None, r, d))
 
     @staticmethod
-    def long_division(n: Poly, d: Poly):
+    def long_division(n: Poly, d: Poly) -> tuple[Poly, Poly]:
         """e and r with n = d·e + r, term by term from the greatest one."""
         leading = max(d.terms, key=rank)
-        by = d.terms[leading]
-        e, r = Poly({}), Poly({})
+        by, e, r = d.terms[leading], Poly({}), Poly({})
         while n.terms:
             m = max(n.terms, key=rank)
-            c = n.terms[m]
-            rest = quotient_of(m, leading)
-            factor = 0 if rest is None else c // by if by > 0 or c % by == 0 else 0
-            if factor:
-                e, n = e + Poly({rest: factor}), n - d * Poly({rest: factor})
+            rest, c = quotient_of(m, leading), n.terms[m]
+            if rest is not None and (by > 0 or c % by == 0) and c // by:
+                part = Poly({rest: c // by})
+                e, n = e + part, n - d * part
             if m in n.terms:
                 kept = Poly({m: n.terms[m]})
                 r, n = r + kept, n - kept
