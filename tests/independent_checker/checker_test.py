@@ -13,14 +13,13 @@ import unittest
 
 from definitions import Library
 from functions import ALL_SIGNS, Function, Natural, exact_value, formula_signs, monotonicity
-from law_values import counterexample
-from laws import Law
-from sums import Guard, Product, is_bounded
+from laws import Law, counterexample
 from obligations import of_indicators
 from order import CaseScripts
 from polynomials import Arithmetic, CheckError, Poly, atom, bound_index, size, variable
 from rules import RuleReader
 from statement import rank_reader
+from sums import Guard, Product, is_bounded
 from syntax import parse_poly
 
 HERE = pathlib.Path(__file__).parent

@@ -15,8 +15,7 @@ from collections import Counter, defaultdict
 
 from certificates import POSITIONS
 from checker import Checker, check
-from definitions import Library
-from parameters import Symbolic
+from definitions import Library, Symbolic
 from polynomials import ATOMS, Arithmetic, CheckError, Poly
 from records import Database, fields, number, text
 from rules import Output, Rule, RuleReader

@@ -7,9 +7,20 @@ from functools import cached_property
 from typing import NamedTuple
 
 from functions import OPERATIONS, Function, subtrees
-from law_values import counterexample
-from laws import FORMS, EquationReader, Law, Laws, operation
-from polynomials import require_that
+from laws import FORMS, EquationReader, Law, Laws, counterexample, operation
+from polynomials import is_nonnegative, require_that
+
+
+WHOLE, SINGLE, ABSENT = 0, 1, 2  # items of a spread
+
+
+class Symbolic(NamedTuple):
+    """The value of an integer parameter that is a size of the node, or a list of them: number = size − 1 + least."""
+    least: int
+
+
+def is_list(value) -> bool:
+    return isinstance(value, tuple) and not isinstance(value, Symbolic)
 
 
 class Parameter(NamedTuple):
@@ -18,6 +29,20 @@ class Parameter(NamedTuple):
     default: object
     values: list
     pack: str | None
+
+    def allows(self, value, rank: int) -> bool:
+        kind = self.kind
+        if self.values:
+            return value in self.values
+        if isinstance(value, Symbolic):
+            return kind in ("int", "ints")
+        if kind in ("int", "axis"):
+            return isinstance(value, int) and 0 <= value and (kind == "int" or value < rank)
+        if not is_list(value) or not all(v >= 0 for v in value):
+            return False
+        return {"ints": True, "permutation": sorted(value) == list(range(rank)), "spread": set(value) <= {WHOLE, SINGLE, ABSENT},
+                "axes": all(v < rank for v in value) and len(set(value)) == len(value) > 0,
+                "new axes": len(set(value)) == len(value) > 0}[kind]
 
 
 def packs_of(dims: list) -> dict:
@@ -50,6 +75,42 @@ class Operator:
 
     def named(self, *kinds) -> list[str]:
         return [name for name, parameter in self.parameters.items() if parameter.kind in kinds]
+
+    def pack_length(self, pack: str, ranks: list[int]) -> int:
+        return next(rank - len(dims) + 1 for (_, dims), rank in zip(self.inputs, ranks) if pack in packs_of(dims))
+
+    def complete(self, given: dict, ranks: list[int]) -> tuple:
+        """(name, value) of all parameters but sizes, sorted, with defaults. `ranks`: of the arguments."""
+        result, others = {}, given.keys() - self.parameters.keys()
+        require_that(not others, f"{self.name} has no parameter {', '.join(others)}")
+        for name, parameter in self.parameters.items():
+            if parameter.kind in ("size", "sizes"):
+                continue
+            value = given.get(name, parameter.default)
+            if parameter.kind == "ints" and isinstance(value, int):
+                value = (value,) * self.pack_length(parameter.pack, ranks)
+            require_that(parameter.allows(value, ranks[0] if ranks else 0), f"{self.name}: {name} = {value} is not allowed")
+            result[name] = value
+        return tuple(sorted(result.items()))
+
+    def node_values(self, given: dict, ranks: list[int]) -> tuple[tuple, tuple]:
+        """The parameters and the sizes of a node. `given`: words, polynomials, and lists of polynomials, by name."""
+        parameters, sizes, symbolic = {name: given[name] for name in given.keys() - self.parameters.keys()}, [], []
+        for name, parameter in self.parameters.items():
+            value = given.get(name)
+            values = value if isinstance(value, list) else [value]
+            if parameter.kind in ("size", "sizes"):
+                require_that(value is not None, f"{self.name} needs its size {name}")
+                sizes += values
+            elif value is None or isinstance(value, str):
+                parameters |= {name: value} if value else {}
+            elif all(v.constant is not None for v in values):
+                parameters[name] = tuple(v.constant for v in values) if isinstance(value, list) else value.constant
+            else:
+                least = 1 if all(is_nonnegative(v - 1) for v in values) else 0
+                parameters[name] = Symbolic(least)
+                symbolic += [v + 1 - least for v in values]
+        return self.complete(parameters, ranks), tuple(sizes + symbolic)
 
 
 def without_mappings(text: str) -> str:

@@ -1,11 +1,11 @@
 """The meaning of operators: types, and elements as sums of products, by their definitions alone."""
 
 from fractions import Fraction
+from math import prod
 from typing import Callable, NamedTuple
 
-from definitions import Library, Operator, packs_of
+from definitions import ABSENT, SINGLE, WHOLE, Library, Operator, Symbolic, is_list, packs_of
 from functions import domain_arguments, subtrees
-from parameters import ABSENT, SINGLE, WHOLE, Symbolic, is_list, node_values
 from polynomials import Arithmetic, Poly, bound_index, in_order, is_nonnegative, output_index, require_that, variable
 from sums import Factor, Guard, Product, as_sum, index_ranges, multiply, negated, number, relation_guards, without_redundant
 from syntax import elementwise, integer
@@ -186,7 +186,7 @@ class Use:
         words = {key for key in given if op.parameters[key].kind == "enum"}
         values = {key: self.parameters.get(value[1], value[1]) if key in words else self.integer(value, True)
                   for key, value in given.items()}
-        parameters, sizes = node_values(op, values, [len(t.shape) for t in tensors])
+        parameters, sizes = op.node_values(values, [len(t.shape) for t in tensors])
         return self.lowering.apply(name, parameters, tensors, sizes, self.obligations, is_node=False)[0]
 
     # Integers
@@ -205,10 +205,7 @@ class Use:
         if e[0] == "if":
             return self.integer(e[2] if self.chooses(*e[1]) else e[3], True)
         if e[0] == "call" and e[1] == "product":
-            result = Poly.of(1)
-            for factor in self.items(e[2][0]):
-                result = result * factor
-            return result
+            return prod(self.items(e[2][0]), start=Poly.of(1))
         if e[0] == "call" and e[1] == "offset":
             result = Poly.of(0)
             for value, extent in zip(self.names[e[2][0][1]], self.extents[e[2][0][1]]):

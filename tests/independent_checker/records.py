@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from definitions import Library
-from parameters import Symbolic, complete_parameters
+from definitions import Library, Symbolic
 from polynomials import Arithmetic
 from rules import Node, Output, Rule, Variable
 from syntax import parse_poly
@@ -83,7 +82,7 @@ def read_record(data: bytes, library: Library, arithmetic: Arithmetic, ranks) ->
         rule.shapes.append(shape)
     for node in messages(message, 4):
         op, arguments = library.operator(text(node, 1)), tuple(map(term, node.get(3, [])))
-        parameters = complete_parameters(op, {text(of, 1): value(of) for of in messages(node, 2)}, list(map(ranks, arguments)))
+        parameters = op.complete({text(of, 1): value(of) for of in messages(node, 2)}, list(map(ranks, arguments)))
         nodes.append(Node(op.name, parameters, arguments, tuple(map(poly, node.get(4, [])))))
     rule.source, rule.target = (list(map(term, message.get(key, []))) for key in (5, 6))
     for of in messages(message, 7):

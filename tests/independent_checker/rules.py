@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from definitions import Library
-from parameters import node_values
 from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, require_that
 from syntax import PolyReader
 
@@ -47,7 +46,7 @@ class Rule:
         return {a for poly in self.polys() for a in atoms_in(poly) if ATOMS[a].kind == "size"}
 
     def changed(self, poly, node=None, variables=None, shapes=None, packs=None) -> "Rule":
-        """The rule with its sizes changed by `poly`, and its nodes, whose arguments are changed before, by `node`; with other variables."""
+        """The rule with its sizes changed by `poly`, and its nodes by `node`, after their arguments; with other variables."""
         node = node or (lambda old, arguments: old._replace(arguments=arguments, sizes=tuple(map(poly, old.sizes))))
         variables, nodes = variables or {v: v for v in self.variables}, {}
 
@@ -136,5 +135,5 @@ class RuleReader(PolyReader):
         for name, value in e[3].items():
             is_word = name in op.named("enum") and value[0] == "name"
             given[name] = value[1] if is_word else list(map(self.value, value[1])) if value[0] == "list" else self.value(value)
-        parameters, sizes = node_values(op, given, list(map(self.ranks, arguments)))
+        parameters, sizes = op.node_values(given, list(map(self.ranks, arguments)))
         return Node(op.name, parameters, arguments, sizes)

@@ -4,10 +4,9 @@ condition is compared on normal forms, and numbers in place of symbolic paramete
 from itertools import count
 from math import prod
 
-from definitions import Library, packs_of
+from definitions import Library, Symbolic, is_list, packs_of
 from lowering import Lowering, Tensor, Use, element_of, read_tensor, reciprocals
 from obligations import follows
-from parameters import Symbolic, is_list, pack_length
 from polynomials import ATOMS, Arithmetic, CheckError, Poly, atom, output_index, require_that, variable
 from rules import Node, Rule, Variable
 from statement import Statement
@@ -41,7 +40,7 @@ def with_numbers(rule: Rule, numbers: dict, library: Library, ranks) -> Rule:
         sizes, symbolic = tuple(map(poly, old.sizes)), ()
         for name in [name for name in op.parameters if isinstance(parameters.get(name), Symbolic)][::-1]:
             pack = op.parameters[name].pack
-            begin = len(sizes) - (pack_length(op, pack, list(map(ranks, arguments))) if pack else 1)
+            begin = len(sizes) - (op.pack_length(pack, list(map(ranks, arguments))) if pack else 1)
             sizes, own = sizes[:begin], sizes[begin:]
             values = [size.constant for size in own]
             if None in values:
