@@ -4,10 +4,10 @@ from fractions import Fraction
 
 from certificates import Step
 from functions import exact_value, sign
-from sums import (ONE, Factor, Guard, Product, all_atoms, as_sum, at, canonical, canonical_sum, check_bounded, check_scope, map_polys,
-                  multiply, negated, number, replaced, single_factor, without_redundant)
 from polynomials import in_order, require_that, variable
 from signs import SignAnalysis
+from sums import (ONE, Factor, Guard, Product, all_atoms, as_sum, at, canonical, canonical_sum, check_bounded, check_scope, map_polys,
+                  multiply, negated, number, replaced, single_factor, without_redundant)
 
 
 class FactorSteps:

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 from certificates import Step
 from factors import FactorSteps
-from sums import (Factor, Guard, Product, all_atoms, at, canonical, check_bounded, check_scope, enter, map_polys, multiset, negated,
-                  replaced, without_redundant)
 from obligations import Obligation, is_trivial, of_indicators
 from order import case_scripts
 from polynomials import Poly, require_that, variable
 from statement import Statement
+from sums import (Factor, Guard, Product, all_atoms, at, canonical, check_bounded, check_scope, enter, map_polys, multiset, negated,
+                  replaced, without_redundant)
 
 
 class Context(NamedTuple):

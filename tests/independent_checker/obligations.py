@@ -21,7 +21,7 @@ class Obligation(NamedTuple):
 
 def of_indicators(what: str, given: tuple, indicators, lemmas) -> list[Obligation]:
     """Obligations that together say given ⊢ Σ coefficient · [guards] = 0. Terms with equal guards are added up, and guards of all
-    terms are given. What is left may be c − c · [guards], or c."""
+    terms are given. Often c − c · [guards] is left, or c."""
     total = {}
     for coefficient, guards in indicators:
         total[frozenset(guards)] = total.get(frozenset(guards), 0) + coefficient

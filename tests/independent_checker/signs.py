@@ -1,8 +1,8 @@
 """The signs that sums can have for all values of the variables, by formulas."""
 
 from functions import ALL_SIGNS, Natural, add_signs, formula_signs, multiply_signs, sign
-from sums import Factor, Guard, map_polys
 from polynomials import Arithmetic, Poly, is_nonnegative
+from sums import Factor, Guard, map_polys
 
 
 class SignAnalysis:
