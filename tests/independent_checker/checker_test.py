@@ -73,6 +73,11 @@ class PartsTest(unittest.TestCase):
                           "=> conv2d(avg_pool(i1; kernel=3), concat(w1, w1; axis=1))", library, Arithmetic(), rank_reader(library)).read()
         self.assertEqual(len(rule.source), 1)
 
+    def test_definitions_need_no_positive_values(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "copy.op").write_text("operator copy(x[n])\n  y[i < n] = x[i]\n")
+            self.assertEqual(list(Library(pathlib.Path(folder)).operators), ["copy"])
+
     def test_an_index_is_no_size_of_a_rule(self):
         """Where a dimension is the index of the output, nothing is in range, and x => y would be proved."""
         library = Library(ROOT / "data" / "operators")

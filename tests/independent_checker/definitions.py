@@ -243,7 +243,7 @@ class Library:
         for f in self.functions.values():
             f.representative = first.setdefault((f.arity, f.formula), f.name)
         self.laws, self.tested = Laws(self.functions).found, set()
-        self.positive_operator = next(name for name, op in self.operators.items() if op.positive)
+        self.positive_operator = next((name for name, op in self.operators.items() if op.positive), None)
 
     def read(self, folder: pathlib.Path):
         for path in sorted(folder.glob("*.op")):
