@@ -11,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = pathlib.Path(os.environ.get("RULEMILL", ROOT / "build" / "release" / "rulemill"))
-LONG_RULES = ROOT / "tests" / "prove" / "quantization.rules"  # some ten seconds of proofs
+LONG_RULES = ROOT / "tests" / "prove" / "quantization.rules"  # about ten seconds of proofs
 MPIRUN = shutil.which("mpirun")
 QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
 
