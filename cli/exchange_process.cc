@@ -59,6 +59,9 @@ Json ExchangeProcess::result() {
 }
 
 Json ExchangeProcess::answer(const Json& question) {
+  if (question.contains("operator"))
+    return algebra::describe_instance(question["operator"].get<std::string>(), question.at("parameters"),
+                                      question.at("ranks").get<std::vector<std::uint32_t>>(), library_, symbols_);
   std::vector<algebra::Shape> shapes;
   for (const Json& shape : question.at("shapes")) {
     shapes.emplace_back();
@@ -84,10 +87,19 @@ std::vector<algebra::ImportedRule> read_exchange_text(const std::string& format,
       rules.push_back({name, place, std::nullopt, each.at("problem").get<std::string>()});
       continue;
     }
-    const algebra::Statement statement{place, each["readings"].get<std::vector<std::string>>(),
-                                       each.at("states_shapes").get<bool>(),
-                                       each.at("inferred_sizes").get<std::vector<std::string>>()};
-    const auto read = [&] { return algebra::rules_of(statement, library, bank, symbols); };
+    const auto texts = each["readings"].get<std::vector<std::string>>();
+    const auto read = [&] {
+      if (each.contains("states_shapes"))
+        return algebra::rules_of({place, texts, each["states_shapes"].get<bool>(),
+                                  each.at("inferred_sizes").get<std::vector<std::string>>()},
+                                 library, bank, symbols);
+      // Of two sizes that typing equates, the one that was interned first remains: that which the text has first.
+      for (const std::string& size : each.at("sizes").get<std::vector<std::string>>()) symbols.size(size);
+      std::vector<algebra::Rule> readings;
+      for (const std::string& reading : texts)
+        readings.push_back(algebra::parse_reading(reading, place, library, bank, symbols));
+      return readings;
+    };
     algebra::append_readings(name, place, read, rules);
   }
   return rules;

@@ -35,7 +35,7 @@ class ExchangeProcess {
   runtime::Subprocess process_;
 };
 
-/// Reads a text in the format "egg": the file `origin`.
+/// Reads a text in the format "egg" or "pdl": the file `origin`.
 std::vector<algebra::ImportedRule> read_exchange_text(const std::string& format, const std::string& text,
                                                       const std::string& origin, algebra::Library& library,
                                                       algebra::TermBank& bank, algebra::Symbols& symbols);

@@ -158,6 +158,21 @@ void append_readings(const std::string& name, const std::string& place, const st
   }
 }
 
+Rule parse_reading(const std::string& text, const std::string& place, Library& library, TermBank& bank,
+                   Symbols& symbols) {
+  try {
+    Rule rule = parse_rule(text, place, library, bank, symbols);
+    if (const auto typed = try_typing(rule, bank, symbols)) {
+      std::erase_if(rule.condition, [&](const SizeCondition& each) {
+        return std::ranges::find(typed->facts, each) != typed->facts.end();
+      });
+    }
+    return rule;
+  } catch (const runtime::InputError& error) {
+    throw runtime::InputError(place, without_place(error));
+  }
+}
+
 std::vector<Rule> rules_of(const Statement& statement, Library& library, TermBank& bank, Symbols& symbols) {
   try {
     return Readings(statement, library, bank, symbols).rules();

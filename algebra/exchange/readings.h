@@ -1,5 +1,5 @@
-// The rules that a statement of another system can mean. Its variables have no ranks there, so each assignment of ranks
-// that fits is a reading; readings that are specializations of one general form are replaced by it.
+// The rules that a statement of another system can mean. Its variables may have no ranks there; then each assignment of
+// ranks that fits is a reading, and readings that are specializations of one general form are replaced by it.
 #pragma once
 
 #include <functional>
@@ -27,6 +27,10 @@ struct Statement {
   bool states_shapes = false;
   std::vector<std::string> inferred_sizes = {};
 };
+
+/// Returns the rule of a text without the conditions that its types imply. Throws InputError with `place`.
+Rule parse_reading(const std::string& text, const std::string& place, Library& library, TermBank& bank,
+                   Symbols& symbols);
 
 /// Returns at most 8 rules. If no reading is well-typed, the first one, so that the prover states the type error.
 /// Throws InputError with the statement's place for a reading that cannot be parsed.

@@ -249,4 +249,20 @@ Json describe_call(const std::string& call, const std::vector<Shape>& shapes, st
   return json;
 }
 
+Json describe_instance(const std::string& operator_name, const Json& parameters,
+                       const std::vector<std::uint32_t>& ranks, Library& library, Symbols& symbols) {
+  Parameters values;
+  for (const auto& [name, value] : parameters.items()) {
+    if (value.is_array()) {
+      values[name] = value.get<std::vector<std::int64_t>>();
+    } else if (value.is_string()) {
+      values[name] = value.get<std::string>();
+    } else {
+      values[name] = value.get<std::int64_t>();
+    }
+  }
+  const OperatorInstance* instance = library.find_instance(operator_name, values, ranks);
+  return instance == nullptr ? Json() : general_data(*instance, library, symbols);
+}
+
 }  // namespace rulemill::algebra

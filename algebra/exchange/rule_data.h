@@ -37,4 +37,9 @@ runtime::Json rule_data(const TypedRule& typed, RuleDataParts parts, TermBank& b
 runtime::Json describe_call(const std::string& call, const std::vector<Shape>& shapes, std::uint32_t explicit_rank,
                             Library& library, TermBank& bank, Symbols& symbols);
 
+/// Returns the data of an operator with these parameters for inputs of these ranks, over the sizes s0, s1, …: as
+/// "general" of rule_data. null if they do not fit.
+runtime::Json describe_instance(const std::string& operator_name, const runtime::Json& parameters,
+                                const std::vector<std::uint32_t>& ranks, Library& library, Symbols& symbols);
+
 }  // namespace rulemill::algebra

@@ -2,7 +2,6 @@
 
 #include <sstream>
 
-#include "algebra/exchange/pdl/pdl_reader.h"
 #include "algebra/terms/rule_text.h"
 #include "cli/exchange_process.h"
 #include "cli/shipped_files.h"
@@ -90,21 +89,19 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
     return rules;
   }
   const std::string bytes = runtime::read_file(path);
-  const bool is_egg = path.extension() == ".egg", is_pdl = algebra::is_pdl_file(path);
-  if (is_pdl) {
-    const auto forms = algebra::StablehloTable::load(data_folder() / "exports" / "stablehlo.toml", library);
-    rules = algebra::parse_pdl_rules(bytes, path.string(), forms, library, bank, symbols);
-    if (rules.empty()) throw runtime::InputError(path.string(), "has no rules; expected pdl.pattern");
-    return rules;
-  }
-  if (!is_egg && algebra::is_binary(bytes)) {
+  std::string expected = "'rule NAME(…)' or TASO's protobuf";
+  if (path.extension() == ".egg") {
+    rules = read_exchange_text("egg", bytes, path.string(), library, bank, symbols);
+    expected = "(rewrite …) or NAME: SOURCE => TARGET";
+  } else if (path.extension() == ".pdl" || path.extension() == ".mlir") {
+    rules = read_exchange_text("pdl", bytes, path.string(), library, bank, symbols);
+    expected = "pdl.pattern";
+  } else if (algebra::is_binary(bytes)) {
     return algebra::parse_taso_rules(bytes, path.string(), load_taso_table(table, library), library, bank, symbols);
+  } else {
+    rules = algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols);
   }
-  rules = is_egg ? read_exchange_text("egg", bytes, path.string(), library, bank, symbols)
-                 : algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols);
-  if (rules.empty())
-    throw runtime::InputError(path.string(), is_egg ? "has no rules; expected (rewrite …) or NAME: SOURCE => TARGET"
-                                                    : "has no rules; expected 'rule NAME(…)' or TASO's protobuf");
+  if (rules.empty()) throw runtime::InputError(path.string(), "has no rules; expected " + expected);
   return rules;
 }
 

@@ -1,5 +1,4 @@
 // Texts that users write: definitions, profiles, rules, polynomials of sizes.
-#include "algebra/exchange/pdl/pdl_reader.h"
 #include "algebra/language/poly_parser.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
@@ -46,13 +45,6 @@ void read_imported_rules(ByteView bytes) {
   algebra::parse_imported_rules(text_of(bytes), "fuzzed.rules", shipped(), bank, symbols);
 }
 
-void read_pdl_rules(ByteView bytes) {
-  static const auto table = algebra::StablehloTable::load("data/exports/stablehlo.toml", shipped());
-  algebra::TermBank bank(shipped());
-  algebra::Symbols symbols;
-  algebra::parse_pdl_rules(text_of(bytes), "fuzzed.pdl", table, shipped(), bank, symbols);
-}
-
 void read_sizes(ByteView bytes) {
   algebra::Symbols symbols;
   const algebra::Poly poly = algebra::parse_poly(text_of(bytes), "fuzzed", symbols);
@@ -70,30 +62,6 @@ const std::vector<std::string> rule_words = {
     "rule", "property", "let",     "when",   "=>",      "=",       "x:4",       "x[n, 2*m]", "; axis=0",
     "at=?", ".first",   "concat(", "split(", "conv2d(", "matmul(", "div(n, m)", "mod(n, 2)", "min(n, m)",
     "!=",   "<=",       ")",       "(",      ",",       "n*n*n",   "d=[?, ?]"};
-const std::vector<std::string> pdl_words = {"pdl.pattern @p : benefit(1) {",
-                                            "pdl.rewrite ",
-                                            "pdl.replace ",
-                                            " with (",
-                                            "pdl.type",
-                                            "pdl.operand",
-                                            "pdl.attribute = ",
-                                            "pdl.operation \"",
-                                            "stablehlo.add",
-                                            "stablehlo.dot",
-                                            "stablehlo.pad",
-                                            "tensor<2x3xf32>",
-                                            "array<i64: 1, 0>",
-                                            "dense<0.0> : ",
-                                            "real: m, n",
-                                            "{n}",
-                                            "%t",
-                                            "%x",
-                                            " : !pdl.value)",
-                                            "-> (",
-                                            "<",
-                                            "?x",
-                                            "\"",
-                                            "}"};
 
 }  // namespace
 
@@ -111,7 +79,6 @@ void add_language_parsers(std::vector<Parser>& parsers) {
   parsers.push_back({"rules", "fuzzed.rules", read_rules, "", nullptr, rule_words, {"data/properties"}});
   parsers.push_back(
       {"imported_rules", "fuzzed.rules", read_imported_rules, "", nullptr, rule_words, {"tests/corpus/rules"}});
-  parsers.push_back({"pdl_rules", "fuzzed.pdl", read_pdl_rules, "", nullptr, pdl_words, {}});
   parsers.push_back(
       {"sizes", "fuzzed", read_sizes, "", nullptr, {"div(", "mod(", "min(", "max(", "n", "*", "+", "-", ")"}, {}});
 }

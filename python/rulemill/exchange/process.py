@@ -10,14 +10,14 @@ import importlib
 import json
 import struct
 import sys
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 from .errors import Problem
 from .rules import Data
 
 #: The module of each format that has `write`, and of each that has `read`.
 WRITERS = {"onnxscript": "onnxscript_writer", "pdl": "pdl_writer", "egglog": "egglog_writer"}
-READERS = {"egg": "egg_reader"}
+READERS = {"egg": "egg_reader", "pdl": "pdl_reader"}
 
 
 def send(message: Data) -> None:
@@ -53,6 +53,13 @@ class Operators:
             send({"question": {"call": call, "shapes": shapes, "explicit_rank": explicit_rank}})
             self._known[key] = receive()
         return self._known[key]
+
+    @staticmethod
+    def instance(operator: str, parameters: Data, ranks: List[int]) -> Optional[Data]:
+        """An operator with these parameters, for inputs of these ranks (describe_instance in the same file). None if
+        they do not fit."""
+        send({"question": {"operator": operator, "parameters": parameters, "ranks": ranks}})
+        return receive() or None
 
 
 def main() -> int:

@@ -40,10 +40,11 @@ class Size:
     def __init__(self, terms: Iterable[Tuple[Monomial, int]]) -> None:
         merged: Dict[Monomial, int] = {}
         for monomial, coefficient in terms:
-            key = tuple(sorted(monomial, key=str))
+            key = tuple(sorted(monomial, key=str)) if len(monomial) > 1 else tuple(monomial)
             merged[key] = merged.get(key, 0) + coefficient
         kept = [term for term in merged.items() if term[1]]
-        self.terms = tuple(sorted(kept, key=lambda term: (len(term[0]), str(term[0]))))
+        kept.sort(key=lambda term: (len(term[0]), str(term[0])))
+        self.terms = tuple(kept)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and self.terms == other.terms
@@ -97,6 +98,8 @@ class Size:
                              for atom in atoms))
 
     def substitute(self, values: Mapping[str, "Size"]) -> "Size":
+        if self.constant is not None:
+            return self
         result = number(0)
         for monomial, coefficient in self.terms:
             product = number(coefficient)
@@ -114,10 +117,12 @@ class Size:
         return (factor, self - factor * size(name)) if is_linear else None
 
 
+@functools.lru_cache(maxsize=None)
 def number(value: int) -> Size:
     return Size([((), value)])
 
 
+@functools.lru_cache(maxsize=None)
 def size(name: str) -> Size:
     return Size([((name,), 1)])
 

@@ -201,6 +201,9 @@ class Table:
                 self.expect("parameter", entry.get("when", {}), [each["name"] for each in signature["parameters"]])
             self.forms.append(Form(operator, operation, entry, self.place))
 
+    def forms_of_operation(self, operation: str) -> List[Form]:
+        return [form for form in self.forms if form.operation == operation]
+
     def form_of(self, data: Data, output: int) -> Form:
         """The first form that fits the parameters of an operator instance. Raises NotExpressible if there is none."""
         operator, parameters = data["operator"], {each["name"]: each["value"] for each in data["parameters"]}
