@@ -13,7 +13,7 @@ class Error(Exception):
     """The program failed (exit code 1), or is missing.
 
     `message`: the whole line; `file`, `line`, `column`: the place that it names, as far as it does; `expected`: what was expected
-    there, or None; `exit_code`: see "Exit codes" in the README."""
+    there, or None; `exit_code`: see docs/commands.md."""
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
         super().__init__(message)

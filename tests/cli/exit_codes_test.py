@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exit codes of all commands, as README.md states them: 0 done, 1 failed (or: not proved, not valid, not equal), 2 usage, 3 bad
+"""Exit codes of all commands, as docs/commands.md states them: 0 done, 1 failed (or: not proved, not valid, not equal), 2 usage, 3 bad
 input. Each code but 0 comes with one line on stderr."""
 
 import re
