@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the figures that the README claims, prints them with their goals, and stores them as JSON.
+"""Measures the figures of docs/figures.md, prints them with their goals, and stores them as JSON.
 
     bench/figures.py --out figures.json             three and four operators: a few minutes
     bench/figures.py --five --out figures.json      five operators, too: about an hour

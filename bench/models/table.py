@@ -151,7 +151,7 @@ def print_gains(rows):
     print(f"| models | measured | at least {FASTER} times as fast | geometric mean | range | largest |\n{'|---' * 6}|")
     for kind, found in sorted(groups.items(), key=lambda group: -statistics.geometric_mean(ratio for ratio, _ in group[1])):
         ratios = [ratio for ratio, _ in found]
-        names = [f"{model.removeprefix('timm:')} {ratio:.2f}" for ratio, model in sorted(found, reverse=True)[:3] if ratio >= FASTER]
+        names = [f"{model.removeprefix('timm:')} {ratio:.2f}" for ratio, model in sorted(found, reverse=True)[:2] if ratio >= FASTER]
         print(f"| {kind} | {len(found)} | {sum(ratio >= FASTER for ratio in ratios)} | {statistics.geometric_mean(ratios):.2f} | "
               f"{min(ratios):.2f}–{max(ratios):.2f} | {', '.join(names) or 'none'} |")
 
