@@ -88,8 +88,14 @@ def summary_of(rows, threads):
     ours = [ratios["rulemill"] for _, ratios, _ in found]
     print(f"\n{threads} thread{'s' * (threads > 1)}: {counts(ours)}.\n")
     for name, property_of in (("form", lambda row: row.get("form")), ("effect", effect), ("kind", lambda row: row.get("kind"))):
-        for value in dict.fromkeys(property_of(row) for row, *_ in found):
-            print(f"- {name} {value}: {counts([ratios['rulemill'] for row, ratios, _ in found if property_of(row) == value])}")
+        groups = collections.defaultdict(list)
+        for row, ratios, _ in found:
+            groups[property_of(row)].append(ratios["rulemill"])
+        if name == "kind":
+            print("- kinds: " + ", ".join(f"{kind} {statistics.geometric_mean(each):.3f}" for kind, each in groups.items()))
+        else:
+            for value, each in groups.items():
+                print(f"- {name} {value}: {counts(each)}")
     twice = [f"{row['model']} ({effect(row)}) {ratios['rulemill']:.3f} and {again:.3f}" for row, ratios, again in found if again]
     print(f"- below {SLOWER}, first and second measurement: {', '.join(twice) or 'none'}")
     print(f"- below {SLOWER} in both: {sum(again < SLOWER for *_, again in found if again)}")
