@@ -46,6 +46,16 @@ def fault_of(reason):
     return found and found.groups()
 
 
+def short_origin(origin):
+    """Returns `compiler` for what a compiler does, and otherwise the report."""
+    return "compiler" if origin == "done by the compiler" else origin.removeprefix("reported (").removesuffix(")")
+
+
+def short_counterexample(detail):
+    """Returns the sizes, the element, and the values of both sides there."""
+    return re.sub(r"^at (.*) output 0 element (\[.*?\]): the source is (\S+), the target (\S+)$", r"\1; \2: \3, \4", detail)
+
+
 def count_row(name, report, stated):
     """Returns a row of the first table."""
     counts = collections.Counter()
@@ -82,11 +92,11 @@ def main():
                 if entry["verdict"] == "unknown":
                     unknown[reason] += 1
                 if fault := fault_of(reason):
-                    faults.append([f"{name}: `{entry['name']}`", fault[0], entry["detail"], fault[1]])
+                    faults.append([f"{name}: `{entry['name']}`", short_origin(fault[0]), short_counterexample(entry["detail"]), fault[1]])
     if len(rows) > 1:
         rows.append(["all", *(sum(row[i] for row in rows) for i in range(1, 7)), f"{sum(float(row[7]) for row in rows):.1f}"])
     print_table(["file", "rules", "proved", "narrowed", "refuted", "unknown", "faults", "s"], rows)
-    print_table(["rule", "origin", "counterexample", "condition"], faults)
+    print_table(["rule", "origin", "sizes; element: source, target", "condition"], faults)
     print_table(["unknown because of", "rules"], unknown.most_common())
 
 
