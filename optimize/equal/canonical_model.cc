@@ -28,7 +28,13 @@ ValueId ConstantTable::constant(ValueId original, int onnx_type, const std::stri
       "element type " + std::to_string(onnx_type), digest(*tensor), tensor->shape,
       [bank = bank_, source] { return bank->tensor(source); }, type.data_type);
   if (!key.empty()) by_key_.emplace(key, canonical);
+  names_.emplace(canonical, bank_->value(original).name);
   return canonical;
+}
+
+std::string ConstantTable::name(ValueId canonical) const {
+  const auto found = names_.find(canonical);
+  return found == names_.end() ? "" : found->second;
 }
 
 ValueId ConstantTable::opaque(const std::string& key, const ValueType& type) {

@@ -21,10 +21,13 @@ class ConstantTable {
   ValueId constant(ValueId original, int onnx_type, const std::string& key);
   /// Returns the canonical value of a constant that the bank cannot represent.
   ValueId opaque(const std::string& key, const ValueType& type);
+  /// Returns the name of the first constant of a model that has this canonical one; empty if there is none.
+  std::string name(ValueId canonical) const;
 
  private:
   GraphBank* bank_;
   std::unordered_map<std::string, ValueId> by_key_;
+  std::unordered_map<ValueId, std::string> names_;
 };
 
 /// A model with its canonical terms, added node by node, arguments first.

@@ -167,9 +167,10 @@ class ModelComparison {
     const std::vector<algebra::RuleRecord> rules =
         algebra::specialize(context_.joined, used_operators(bank_), library, terms, context_.symbols);
     WindowProver prover(bank_, terms, rules, constants_, operators);
-    StatementProver statements(bank_, constants_, operators, options_.statement_proof);
-    WindowSplit splits(bank_, constants_, operators);
     ConstantTable table(bank_);
+    const auto name_of = [&](ValueId constant) { return table.name(constant); };
+    StatementProver statements(bank_, constants_, operators, name_of, options_.statement_proof, statements_);
+    WindowSplit splits(bank_, constants_, operators);
     CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
     CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
     Sweep sweep(
@@ -224,6 +225,7 @@ class ModelComparison {
     result.constant_difference = std::max(result.constant_difference, more.constant_difference);
     for (const auto& [rule, uses] : more.rules) result.rules[rule] += uses;
     for (const auto& [statement, uses] : more.statements) result.statements[statement] += uses;
+    result.constant_terms.insert(more.constant_terms.begin(), more.constant_terms.end());
     result.cleaned |= more.cleaned;
     result.normalizations_as_parts |= more.normalizations_as_parts;
     result.runtime_constants += more.runtime_constants;
@@ -234,6 +236,7 @@ class ModelComparison {
     result_.by_rules = swept.by_rules;
     result_.unmatched = swept.unmatched;
     result_.statements = swept.statements;
+    result_.constant_terms = swept.constant_terms;
     result_.constants = swept.constants;
     result_.constant_difference = swept.constant_difference;
     result_.rules.clear();
@@ -305,6 +308,7 @@ class ModelComparison {
   const EqualityOptions& options_;
   GraphBank bank_;
   ConstantComparison constants_;
+  KnownStatements statements_;
   NamedModel before_, after_;
   SizeBounds bounds_;
   const OuterTypes outer_types_;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct EqualityResult {
   std::uint64_t congruent = 0, by_rules = 0, unmatched = 0;        // values of the second model
   std::map<std::string, std::uint64_t> rules;                      // uses, by id
   std::map<std::string, std::uint64_t> statements;  // proved from the definitions: values that they merged
+  std::set<std::string> constant_terms;             // of constants over those of the other model, by their names
   std::uint64_t constants = 0;                      // compared within rounding
   double constant_difference = 0;
   std::uint64_t runtime_constants = 0;  // of nodes without definitions, in both models, computed in onnxruntime

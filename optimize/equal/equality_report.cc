@@ -17,6 +17,9 @@ using Verdict = EqualityResult::Verdict;
 /// Inputs of at most this many elements are part of the JSON report.
 constexpr std::size_t max_reported_elements = 4096;
 
+/// Constants whose terms are part of the text report; the JSON report has all.
+constexpr std::size_t max_reported_terms = 20;
+
 std::string sizes_text(const EqualityResult& result) {
   std::string text;
   for (const auto& [name, bound] : result.lower_bounds) text += fmt::format(", {} >= {}", name, bound);
@@ -53,6 +56,12 @@ std::string proof_text(const EqualityResult& result) {
         "folded constants compared by value: {}; largest difference {:.2g} of the rounding error of an element's own "
         "arithmetic (limit {})\n",
         result.constants, result.constant_difference, max_constant_errors);
+  }
+  std::size_t left = max_reported_terms;
+  for (const std::string& term : result.constant_terms) {
+    if (left-- == 0)
+      return text + fmt::format("and {} constants more\n", result.constant_terms.size() - max_reported_terms);
+    text += "constant " + term + "\n";
   }
   return text;
 }
@@ -134,6 +143,7 @@ Json to_json(const EqualityResult& result) {
                {"unmatched", result.unmatched},
                {"rules", result.rules},
                {"statements", result.statements},
+               {"constant_terms", result.constant_terms},
                {"constants", result.constants},
                {"constant_difference", result.constant_difference},
                {"runtime_constants", result.runtime_constants},

@@ -272,6 +272,7 @@ bool Sweep::prove_by_statement(const Region& window, StatementProver::Effort eff
   const auto statement = statements_.prove(window, effort);
   if (!statement) return false;
   ++result_.statements[statement->text];
+  result_.constant_terms.insert(statement->terms.begin(), statement->terms.end());
   result_.constants += statement->constants;
   result_.constant_difference = std::max(result_.constant_difference, statement->constant_difference);
   return true;

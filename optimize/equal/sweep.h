@@ -37,6 +37,7 @@ struct SweepResult {
   std::map<std::string, std::uint64_t> statements;  // values merged by a proof from the definitions, by its statement
   std::uint64_t unmatched = 0;                      // values without an equal one
   std::map<std::uint32_t, std::uint64_t> rules;     // uses, by index in the rule set
+  std::set<std::string> constant_terms;             // of constants over those of the other model
   std::uint64_t constants = 0;                      // compared by value, within rounding
   double constant_difference = 0;                   // the largest, in units of the bound of their errors
   std::vector<OpenPair> open;                       // with a window that is small enough to be searched

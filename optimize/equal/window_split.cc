@@ -58,23 +58,27 @@ class WindowSamples {
  private:
   /// Returns false if the window is ill-typed.
   bool build(const GeneralWindow& window) {
-    const auto apply = [&](const GeneralNode& node) {
+    std::vector<ValueId> parts;  // of the leaf's term
+    const auto apply = [&](const TermNode& node) {
       std::vector<ValueId> arguments;
-      for (const std::uint32_t argument : node.arguments) arguments.push_back(values_[argument]);
+      for (const std::uint32_t argument : node.arguments)
+        arguments.push_back(argument >= TermNode::inner ? parts[argument - TermNode::inner] : values_[argument]);
       const auto created = bank_.apply(node.instance, arguments, node.sizes);
+      if (created) parts.push_back(bank_.node(*created).outputs[node.output]);
       return created ? bank_.node(*created).outputs : std::vector<ValueId>();
     };
+    const auto is_typed = [&](const TermNode& node) { return !apply(node).empty(); };
     values_.resize(window.leaves.size());
     for (const std::uint32_t number : window.leaf_order) {
       const GeneralLeaf& leaf = window.leaves[number];
       // In float32: evaluation is in float64, and only compares.
       const DataType type = is_float(leaf.type.data_type) ? DataType::Float32 : leaf.type.data_type;
-      const auto made = leaf.computed ? apply(*leaf.computed)
-                                      : std::vector{bank_.input("leaf " + std::to_string(number), {*leaf.type, type})};
-      if (made.empty()) return false;
-      values_[number] = made[0];
+      parts.clear();
+      if (!std::ranges::all_of(leaf.computed, is_typed)) return false;
+      values_[number] =
+          leaf.computed.empty() ? bank_.input("leaf " + std::to_string(number), {*leaf.type, type}) : parts.back();
     }
-    for (const GeneralNode& node : window.nodes) {
+    for (const TermNode& node : window.nodes) {
       const std::vector<ValueId> made = apply(node);
       if (made.empty()) return false;
       values_.insert(values_.end(), made.begin(), made.end());

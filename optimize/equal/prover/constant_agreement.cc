@@ -106,4 +106,20 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   return known->second;
 }
 
+const std::optional<ConstantView>& ConstantComparison::view(ValueId part, ValueId whole) {
+  const auto [known, is_new] = views_.try_emplace({part, whole});
+  const auto elements = is_new ? constant_elements(*bank_, part) : nullptr;
+  const auto others = elements ? constant_elements(*bank_, whole) : nullptr;
+  if (others) known->second = find_view(*elements, *others);
+  return known->second;
+}
+
+bool ConstantComparison::has_block(ValueId whole, std::size_t axis, std::int64_t begin, ValueId part) {
+  const auto [known, is_new] = blocks_.try_emplace({whole, axis, begin, part});
+  const auto elements = is_new ? constant_elements(*bank_, whole) : nullptr;
+  const auto others = elements ? constant_elements(*bank_, part) : nullptr;
+  if (others) known->second = optimize::has_block(*elements, axis, begin, *others);
+  return known->second;
+}
+
 }  // namespace rulemill::optimize

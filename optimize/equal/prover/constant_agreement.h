@@ -4,11 +4,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "algebra/execution/tracked.h"
+#include "optimize/equal/prover/constant_view.h"
 #include "optimize/model/graph.h"
 
 namespace rulemill::optimize {
@@ -28,6 +30,10 @@ class ConstantComparison {
   std::optional<double> difference(ValueId a, ValueId b);
   /// Returns whether the constant's elements are real numbers; false if it is too large to be computed.
   bool is_finite(ValueId constant) { return sample(constant).is_finite; }
+  /// Returns how the elements of a constant may be found in another one, within a few roundoffs.
+  const std::optional<ConstantView>& view(ValueId part, ValueId whole);
+  /// Returns whether the whole may have the part's elements from `begin` on along an axis, within a few roundoffs.
+  bool has_block(ValueId whole, std::size_t axis, std::int64_t begin, ValueId part);
 
  private:
   /// Some elements; none if the constant is too large.
@@ -41,6 +47,8 @@ class ConstantComparison {
   const GraphBank* bank_;
   std::unordered_map<ValueId, Sample> samples_;
   std::map<std::pair<ValueId, ValueId>, std::optional<double>> differences_;  // of constants with agreeing samples
+  std::map<std::pair<ValueId, ValueId>, std::optional<ConstantView>> views_;
+  std::map<std::tuple<ValueId, std::size_t, std::int64_t, ValueId>, bool> blocks_;
 };
 
 }  // namespace rulemill::optimize

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -15,23 +16,26 @@ namespace {
 /// The numbers of a window as sizes. Open sizes get other names, because those of a model are no names of rules.
 class GeneralSizes {
  public:
+  /// `factors`: of numbers that are multiples of those that stay.
   GeneralSizes(algebra::Symbols& symbols, std::vector<algebra::Poly>& names, const std::set<std::int64_t>& numbers,
-               const std::set<algebra::Atom>& open, bool has_products)
+               const std::map<std::int64_t, std::int64_t>& factors, const std::set<algebra::Atom>& open,
+               bool has_products)
       : symbols_(symbols) {
     std::size_t used = 0;
-    const auto next_name = [&] {
+    const auto next_name = [&](const algebra::Poly& actual) {
       if (used == names.size()) names.emplace_back(symbols.fresh_size("n"));
+      actual_.emplace(symbols.atoms(names[used])[0], actual);
       return names[used++];
     };
     for (const std::int64_t number : numbers) {
-      const auto size = has_products ? product(number) : std::nullopt;
-      general_.emplace(number, size ? *size : next_name());
-      if (!size) actual_.emplace(symbols.atoms(names[used - 1])[0], algebra::Poly(number));
+      const auto factor = factors.find(number);
+      const auto size = factor != factors.end() ? multiple(factor->second, number)
+                        : has_products          ? product(number)
+                                                : std::nullopt;
+      const std::int64_t known = size || factor == factors.end() ? 1 : factor->second;
+      general_.emplace(number, size ? *size : next_name(number / known) * algebra::Poly(known));
     }
-    for (const algebra::Atom atom : open) {
-      open_.emplace(atom, next_name());
-      actual_.emplace(symbols.atoms(names[used - 1])[0], algebra::Poly(atom));
-    }
+    for (const algebra::Atom atom : open) open_.emplace(atom, next_name(algebra::Poly(atom)));
   }
 
   const algebra::Substitution& actual() const { return actual_; }
@@ -58,6 +62,12 @@ class GeneralSizes {
     return std::nullopt;
   }
 
+  /// Returns the number as the factor times a known one.
+  std::optional<algebra::Poly> multiple(std::int64_t factor, std::int64_t number) const {
+    const auto rest = general_.find(number / factor);
+    return rest == general_.end() ? std::nullopt : std::optional(rest->second * algebra::Poly(factor));
+  }
+
   algebra::Symbols& symbols_;
   std::map<std::int64_t, algebra::Poly> general_;  // numbers above 1
   algebra::Substitution open_, actual_;
@@ -72,11 +82,15 @@ class Generalization {
       : bank_(bank), constants_(constants), operators_(operators), window_(window) {}
 
   GeneralWindow run(NumberForm form, std::vector<algebra::Poly>& names) {
-    const GeneralSizes general(bank_.symbols(), names, numbers(form), open_sizes(), form != NumberForm::Independent);
+    const bool has_multiples = form == NumberForm::Multiples;
+    const std::set<std::int64_t> fixed = parameters(has_multiples ? 1 : max_small_number);
+    const GeneralSizes general(bank_.symbols(), names, numbers(form, fixed),
+                               has_multiples ? multiples_of(fixed) : std::map<std::int64_t, std::int64_t>(),
+                               open_sizes(), !has_multiples && form != NumberForm::Independent);
     result_.actual = general.actual();
     for (const RegionLeaf& leaf : window_.leaves) {
       const ValueType& type = bank_.value(leaf.value).type;
-      result_.leaves.push_back({ValueType(general(*type), type.data_type), leaf.constant, std::nullopt});
+      result_.leaves.push_back({ValueType(general(*type), type.data_type), leaf.constant});
     }
     for (const RegionNode& node : window_.graph.nodes)
       result_.nodes.push_back({node.instance, node.arguments, general(node.sizes)});
@@ -86,15 +100,14 @@ class Generalization {
     if (form == NumberForm::Literals) find_numbers();
     find_definitions();
     for (GeneralLeaf& leaf : result_.leaves) {
-      if (leaf.computed) leaf.computed->sizes = general(std::move(leaf.computed->sizes));
+      for (TermNode& node : leaf.computed) node.sizes = general(std::move(node.sizes));
     }
     order_leaves();
     return std::move(result_);
   }
 
  private:
-  std::set<std::int64_t> numbers(NumberForm form) const {
-    const std::set<std::int64_t> fixed = large_parameters();
+  std::set<std::int64_t> numbers(NumberForm form, const std::set<std::int64_t>& fixed) const {
     std::set<std::int64_t> found;
     for_each_size([&](const algebra::Poly& size) {
       const std::int64_t number = size.constant().value_or(0);
@@ -104,12 +117,27 @@ class Generalization {
     return found;
   }
 
-  std::set<std::int64_t> large_parameters() const {
+  /// Numbers above `smallest` among the parameters of operators.
+  std::set<std::int64_t> parameters(std::int64_t smallest) const {
     std::set<std::int64_t> found;
     for (const RegionNode& node : window_.graph.nodes) {
       for (const auto& [name, value] : bank_.library().instance(node.instance).parameters) {
         const auto* number = std::get_if<std::int64_t>(&value);
-        if (number != nullptr && *number > max_small_number) found.insert(*number);
+        if (number != nullptr && *number > smallest) found.insert(*number);
+      }
+    }
+    return found;
+  }
+
+  /// Returns the sizes of inputs that are multiples of others, with the largest such factor.
+  std::map<std::int64_t, std::int64_t> multiples_of(const std::set<std::int64_t>& factors) const {
+    std::map<std::int64_t, std::int64_t> found;
+    for (const RegionLeaf& leaf : window_.leaves) {
+      for (const algebra::Poly& size : *bank_.value(leaf.value).type) {
+        const std::int64_t number = leaf.constant ? 0 : size.constant().value_or(0);
+        for (const std::int64_t factor : factors) {
+          if (number > factor && number % factor == 0) found[number] = factor;
+        }
       }
     }
     return found;
@@ -144,18 +172,21 @@ class Generalization {
       const std::vector<NodeId>& nodes = operators_.nodes_of(window_.leaves[leaf].value);
       if (nodes.empty()) continue;
       const Node& node = bank_.node(nodes[0]);
-      result_.leaves[leaf].computed = GeneralNode{node.instance, {}, node.sizes};
+      result_.leaves[leaf].computed = {{node.instance, {}, node.sizes}};
     }
   }
 
   void find_numbers() {
-    for (const char* name : {"one", "two", "half", "zeros", "add", "mul", "neg"}) {
+    for (const char* name : {"one", "two", "half", "zeros", "add", "mul", "neg", "positive"}) {
       if (!bank_.library().has_operator(name)) return;
     }
     for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
       const Node& node = bank_.node_of(window_.leaves[leaf].value);
-      if (node.kind != Node::Kind::Constant || !type_of(leaf)->empty() || result_.leaves[leaf].computed) continue;
-      result_.leaves[leaf].number = small_number(bank_.tensor(node.source)->values[0]);
+      if (node.kind != Node::Kind::Constant || !type_of(leaf)->empty() || !result_.leaves[leaf].computed.empty())
+        continue;
+      const double value = bank_.tensor(node.source)->values[0];
+      result_.leaves[leaf].number = small_number(value);
+      result_.leaves[leaf].positive = value > 0 && !result_.leaves[leaf].number;
     }
   }
 
@@ -170,77 +201,56 @@ class Generalization {
     return std::nullopt;
   }
 
-  /// Finds constants of one side that an operator computes from those of the other: what an optimizer stored in their
-  /// place.
+  /// Finds constants of one side that a term computes from those of the other: what an optimizer stored in their place.
   void find_definitions() {
+    ConstantTerms terms(bank_, constants_);
     std::set<std::uint32_t> used;  // as arguments
-    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
+    for (const std::uint32_t leaf : largest_first()) {
       GeneralLeaf& given = result_.leaves[leaf];
-      if (!given.constant || given.computed || given.number || is_shared(leaf) || used.contains(leaf)) continue;
-      if (!is_float(given.type.data_type)) continue;
-      for (std::uint32_t other = 0; other < window_.leaves.size() && !given.computed; ++other) {
-        const GeneralLeaf& argument = result_.leaves[other];
-        if (!is_of_other_side(leaf, other) || !argument.constant || argument.computed || argument.number) continue;
-        given.computed = definition(leaf, other);
-      }
-      if (given.computed) used.insert(given.computed->arguments.begin(), given.computed->arguments.end());
-    }
-  }
-
-  std::optional<GeneralNode> definition(std::uint32_t leaf, std::uint32_t other) {
-    const ValueType given = type_of(leaf), type = type_of(other);
-    if (given->size() == 2 && type->size() == 2 && (*given)[0] == (*type)[1] && (*given)[1] == (*type)[0]) {
-      const std::uint32_t matrix[] = {2};
-      const std::vector<std::int64_t> perm = {1, 0};
-      const algebra::InstanceId transpose = bank_.library().instantiate("transpose", {{"perm", perm}}, matrix).id;
-      if (auto found = confirmed(leaf, {transpose, {other}, {}})) return found;
-    }
-    if (given != type) return reshaped(leaf, other);
-    const std::uint32_t rank[] = {static_cast<std::uint32_t>(given->size())};
-    const auto negative = confirmed(leaf, {bank_.library().instantiate("neg", {}, rank).id, {other}, {}});
-    return negative ? negative : scaled(leaf, other);
-  }
-
-  std::optional<GeneralNode> reshaped(std::uint32_t leaf, std::uint32_t other) {
-    const ValueType given = type_of(leaf), type = type_of(other);
-    if (given->empty() || type->empty()) return std::nullopt;
-    const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type->size()), static_cast<std::uint32_t>(given->size())};
-    return confirmed(leaf, {bank_.library().instantiate("reshape", {}, ranks).id, {other}, *given});
-  }
-
-  /// Returns the product of the other leaf and a number, within rounding.
-  std::optional<GeneralNode> scaled(std::uint32_t leaf, std::uint32_t other) {
-    const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type_of(leaf)->size()), 0};
-    for (std::uint32_t factor = 0; factor < window_.leaves.size(); ++factor) {
-      const auto& computed = result_.leaves[factor].computed;
-      if (!is_of_other_side(leaf, factor) || factor == other || !window_.leaves[factor].constant ||
-          !type_of(factor)->empty())
+      if (!given.constant || !given.computed.empty() || given.number || is_shared(leaf) || used.contains(leaf) ||
+          !is_float(given.type.data_type))
         continue;
-      if (computed && !computed->arguments.empty()) continue;
-      const algebra::InstanceId scale = bank_.library().instantiate("scale", {}, ranks).id;
-      if (auto found = confirmed(leaf, {scale, {other, factor}, {}})) return found;
+      const auto [leaves, numbers] = constants_for(leaf);
+      const auto term = terms.find(window_.leaves[leaf].value, leaves, numbers);
+      if (!term) continue;
+      given.computed = result_.terms[leaf] = term->nodes;
+      for (const TermNode& node : term->nodes) used.insert(node.arguments.begin(), node.arguments.end());
+      ++result_.constants;
+      result_.constant_difference = std::max(result_.constant_difference, term->difference);
     }
-    return std::nullopt;
   }
 
-  /// Returns the node if it computes the leaf's elements.
-  std::optional<GeneralNode> confirmed(std::uint32_t leaf, GeneralNode node) {
-    std::vector<ValueId> arguments;
-    for (const std::uint32_t argument : node.arguments) arguments.push_back(window_.leaves[argument].value);
-    const auto created = bank_.apply(node.instance, arguments, node.sizes, type_of(leaf).data_type);
-    if (!created) return std::nullopt;
-    const auto difference = constants_.difference(bank_.node(*created).outputs[0], window_.leaves[leaf].value);
-    if (!difference) return std::nullopt;
-    ++result_.constants;
-    result_.constant_difference = std::max(result_.constant_difference, *difference);
-    return node;
+  /// A constant that repeats a smaller one is a term of it, and not the other way around.
+  std::vector<std::uint32_t> largest_first() const {
+    const auto elements = [&](std::uint32_t leaf) {
+      const ValueType type = type_of(leaf);
+      double count = 1;
+      for (const algebra::Poly& size : *type) count *= static_cast<double>(size.constant().value_or(1));
+      return -count;
+    };
+    std::vector<std::uint32_t> leaves(window_.leaves.size());
+    std::iota(leaves.begin(), leaves.end(), 0);
+    std::ranges::stable_sort(leaves, {}, elements);
+    return leaves;
+  }
+
+  /// Returns the constants that a term for the leaf may use, and those that may be its factors.
+  std::pair<std::map<std::uint32_t, ValueId>, std::map<std::uint32_t, ValueId>> constants_for(
+      std::uint32_t leaf) const {
+    std::map<std::uint32_t, ValueId> leaves, numbers;
+    for (std::uint32_t other = 0; other < window_.leaves.size(); ++other) {
+      const GeneralLeaf& argument = result_.leaves[other];
+      if (!is_of_other_side(leaf, other) || !argument.constant || argument.depends_on_leaves()) continue;
+      if (type_of(other)->empty()) numbers.emplace(other, window_.leaves[other].value);
+      if (argument.computed.empty() && !argument.number) leaves.emplace(other, window_.leaves[other].value);
+    }
+    return {std::move(leaves), std::move(numbers)};
   }
 
   void order_leaves() {
     for (const bool from_others : {false, true}) {
       for (std::uint32_t leaf = 0; leaf < result_.leaves.size(); ++leaf) {
-        const auto& computed = result_.leaves[leaf].computed;
-        if ((computed && !computed->arguments.empty()) == from_others) result_.leaf_order.push_back(leaf);
+        if (result_.leaves[leaf].depends_on_leaves() == from_others) result_.leaf_order.push_back(leaf);
       }
     }
   }

@@ -3,38 +3,37 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "algebra/sizes/poly.h"
 #include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/prover/constant_operators.h"
+#include "optimize/equal/prover/constant_terms.h"
 #include "optimize/search/region.h"
 
 namespace rulemill::optimize {
 
-/// An instance applied to values of a window.
-struct GeneralNode {
-  algebra::InstanceId instance{};
-  std::vector<std::uint32_t> arguments;
-  std::vector<algebra::Poly> sizes;
-};
-
 struct GeneralLeaf {
+  bool depends_on_leaves() const { return !computed.empty() && !computed[0].arguments.empty(); }
+
   ValueType type;
   bool constant = false;
-  std::optional<GeneralNode> computed;  // a constant that an operator computes, without inputs or from other leaves
+  std::vector<TermNode> computed{};           // a constant that operators compute, without inputs or from other leaves
   std::optional<algebra::Rational> number{};  // an integer divided by a power of two, that stays a number
+  bool positive = false;                      // a number that stands for any positive one
 };
 
 /// Values are numbered as in the window.
 struct GeneralWindow {
   std::vector<GeneralLeaf> leaves;
-  std::vector<std::uint32_t> leaf_order;  // arguments of computed leaves before these
-  std::vector<GeneralNode> nodes;
-  algebra::Substitution actual;    // what the sizes stand for
-  std::uint32_t constants = 0;     // computed leaves that were compared by value, within rounding
-  double constant_difference = 0;  // the largest, in units of the bound of their errors
+  std::vector<std::uint32_t> leaf_order;                 // arguments of computed leaves before these
+  std::vector<TermNode> nodes;                           // arguments are values of the window; all outputs are
+  algebra::Substitution actual;                          // what the sizes stand for
+  std::map<std::uint32_t, std::vector<TermNode>> terms;  // of leaves computed from others, in the window's own sizes
+  std::uint32_t constants = 0;                           // computed leaves that were compared by value, within rounding
+  double constant_difference = 0;                        // the largest, in units of the bound of their errors
 };
 
 /// What stands for the numbers of a window. A size above 16 that a parameter has, such as the begin
@@ -43,7 +42,8 @@ enum class NumberForm : std::uint8_t {
   Products,      // a size each; a number that is a product of two smaller ones is their product
   SmallLiteral,  // the same for those above 16; smaller ones stay, because operators such as splits relate them
   Independent,   // a size each: 64 may be the square of 8 by chance
-  Literals,      // as Products, and scalar constants such as -1 and 0.25 are these numbers
+  Literals,      // as Products, and scalar constants such as -1 and 0.25 are these numbers, others are positive
+  Multiples,     // numbers among the parameters, such as strides, stay; sizes of inputs may be multiples of them
 };
 
 /// `names` are the sizes that stand for numbers, shared by all windows; it grows.

@@ -20,12 +20,23 @@ std::vector<algebra::TermId> sorted(std::vector<algebra::TermId> terms) {
   return terms;
 }
 
-/// Returns the rule with the condition under which it is well-typed; nullopt if that does not hold in the window, or if
-/// other shapes are needed.
+/// Returns whether the shapes that typing found are those of the window.
+bool are_actual(const std::vector<algebra::Shape>& typed, const std::vector<algebra::Shape>& stated,
+                const algebra::Substitution& actual, algebra::Symbols& symbols) {
+  const auto is_equal = [&](const algebra::Poly& a, const algebra::Poly& b) {
+    return a == b || symbols.substitute(a, actual) == symbols.substitute(b, actual);
+  };
+  return std::ranges::equal(typed, stated, [&](const algebra::Shape& a, const algebra::Shape& b) {
+    return std::ranges::equal(a, b, is_equal);
+  });
+}
+
+/// Returns the rule as it is typed, which may relate its sizes, and has the condition under which it is well-typed;
+/// nullopt if the window is no instance of it.
 std::optional<std::string> with_condition(const algebra::Rule& rule, const GeneralWindow& general,
                                           algebra::TermBank& terms, GraphBank& bank) {
   const auto typed = algebra::try_typing(rule, terms, bank.symbols());
-  if (!typed || typed->rule.shapes != rule.shapes) return std::nullopt;
+  if (!typed || !are_actual(typed->rule.shapes, rule.shapes, general.actual, bank.symbols())) return std::nullopt;
   for (const algebra::SizeCondition& condition : typed->rule.condition) {
     const algebra::SizeCondition actual = algebra::substitute(condition, general.actual, bank.symbols());
     if (algebra::holds(actual, bank.symbols()) != algebra::Truth::Yes) return std::nullopt;
@@ -53,22 +64,34 @@ algebra::TermId number_term(algebra::Rational number, algebra::TermBank& terms, 
   return apply("mul", scalars, {number_term({number.num / 2, 1}, terms, library), two});
 }
 
+/// Returns a positive number: any, as the variable is any number.
+algebra::TermId positive_term(algebra::TermId variable, algebra::TermBank& terms, algebra::Library& library) {
+  const std::uint32_t scalar[] = {0};
+  return terms.output(terms.apply(library.instantiate("positive", {}, scalar).id, std::span(&variable, 1), {}), 0);
+}
+
 /// Returns the rule of one window; nullopt if each side depends on a leaf that the other one does not have. One may:
 /// a sum that a normalization returns next to its result does not depend on the scale.
 std::optional<std::string> statement_of(const GeneralWindow& general, const RegionGraph& graph, GraphBank& bank) {
   algebra::TermBank terms(bank.library());
   std::vector<algebra::TermId> values;  // by value of the window
   std::unordered_map<algebra::TermId, algebra::Shape> shapes;
-  const auto apply = [&](const GeneralNode& node) {
+  std::vector<algebra::TermId> parts;  // of the leaf's term
+  const auto apply = [&](const TermNode& node) {
     std::vector<algebra::TermId> arguments;
-    for (const std::uint32_t argument : node.arguments) arguments.push_back(values[argument]);
-    return terms.apply(node.instance, arguments, node.sizes);
+    for (const std::uint32_t argument : node.arguments)
+      arguments.push_back(argument >= TermNode::inner ? parts[argument - TermNode::inner] : values[argument]);
+    const algebra::NodeId created = terms.apply(node.instance, arguments, node.sizes);
+    parts.push_back(terms.output(created, node.output));
+    return created;
   };
   values.resize(general.leaves.size());
   for (const std::uint32_t number : general.leaf_order) {
     const GeneralLeaf& leaf = general.leaves[number];
-    if (leaf.computed) {
-      values[number] = terms.output(apply(*leaf.computed), 0);
+    if (!leaf.computed.empty()) {
+      parts.clear();
+      std::ranges::for_each(leaf.computed, apply);
+      values[number] = parts.back();
       continue;
     }
     if (leaf.number) {
@@ -78,6 +101,7 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
     const std::string name = (leaf.constant ? "w" : "x") + std::to_string(number + 1);
     values[number] = terms.variable(name, static_cast<std::uint32_t>(leaf.type->size()));
     shapes[values[number]] = *leaf.type;
+    if (leaf.positive) values[number] = positive_term(values[number], terms, bank.library());
   }
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
     const algebra::NodeId created = apply(general.nodes[node]);
@@ -103,19 +127,42 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
 
 std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effort effort) {
   if (!proof_ || window.graph.nodes.size() > max_statement_nodes) return std::nullopt;
-  if (effort == Effort::Known && proved_.empty()) return std::nullopt;
-  for (const NumberForm form :
-       {NumberForm::Products, NumberForm::SmallLiteral, NumberForm::Independent, NumberForm::Literals}) {
-    const GeneralWindow general = generalize(bank_, constants_, operators_, window, form, sizes_);
+  if (effort == Effort::Known && known_.proved.empty()) return std::nullopt;
+  for (const NumberForm form : {NumberForm::Products, NumberForm::SmallLiteral, NumberForm::Multiples,
+                                NumberForm::Independent, NumberForm::Literals}) {
+    const GeneralWindow general = generalize(bank_, constants_, operators_, window, form, known_.sizes);
     auto statement = statement_of(general, window.graph, bank_);
     if (!statement) continue;
-    auto known = proved_.find(*statement);
-    if (known == proved_.end() && effort == Effort::Full)
-      known = proved_.emplace(*statement, proof_(*statement, bank_.library())).first;
-    if (known != proved_.end() && known->second)
-      return ProvedStatement{std::move(*statement), general.constants, general.constant_difference};
+    auto known = known_.proved.find(*statement);
+    if (known == known_.proved.end() && effort == Effort::Full)
+      known = known_.proved.emplace(*statement, proof_(*statement, bank_.library())).first;
+    if (known == known_.proved.end() || !known->second) continue;
+    ProvedStatement proved{std::move(*statement), {}, general.constants, general.constant_difference};
+    for (const auto& [leaf, term] : general.terms) proved.terms.push_back(text_of(window, leaf, term));
+    return proved;
   }
   return std::nullopt;
+}
+
+/// Returns a constant and its term over others, by the names of the models.
+std::string StatementProver::text_of(const Region& window, std::uint32_t leaf,
+                                     const std::vector<TermNode>& term) const {
+  algebra::TermBank terms(bank_.library());
+  std::vector<algebra::TermId> parts;
+  for (const TermNode& node : term) {
+    std::vector<algebra::TermId> arguments;
+    for (const std::uint32_t argument : node.arguments) {
+      if (argument >= TermNode::inner) {
+        arguments.push_back(parts[argument - TermNode::inner]);
+      } else {
+        const ValueId value = window.leaves[argument].value;
+        const auto rank = static_cast<std::uint32_t>(bank_.value(value).type->size());
+        arguments.push_back(terms.variable(name_of_(value), rank));
+      }
+    }
+    parts.push_back(terms.output(terms.apply(node.instance, arguments, node.sizes), node.output));
+  }
+  return name_of_(window.leaves[leaf].value) + " = " + algebra::to_string(parts.back(), terms, bank_.symbols());
 }
 
 }  // namespace rulemill::optimize

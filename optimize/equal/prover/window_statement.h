@@ -12,6 +12,7 @@
 #include "algebra/library/library.h"
 #include "algebra/sizes/poly.h"
 #include "optimize/equal/prover/constant_operators.h"
+#include "optimize/equal/prover/constant_terms.h"
 #include "optimize/search/region.h"
 
 namespace rulemill::optimize {
@@ -21,16 +22,29 @@ using StatementProof = std::function<bool(const std::string& statement, algebra:
 
 struct ProvedStatement {
   std::string text;
+  std::vector<std::string> terms;  // of constants over those of the other model: "w = transpose(v; perm=[1,0])"
   std::uint32_t constants = 0;     // that were compared by value, within rounding
   double constant_difference = 0;  // the largest
+};
+
+/// The statements that were tried, over the symbols of one bank.
+struct KnownStatements {
+  std::vector<algebra::Poly> sizes;    // that stand for numbers, shared by all statements
+  std::map<std::string, bool> proved;  // by statement
 };
 
 /// Proves windows as statements. Each statement is tried once.
 class StatementProver {
  public:
   /// Without `proof`, nothing is proved.
-  StatementProver(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators, StatementProof proof)
-      : bank_(bank), constants_(constants), operators_(operators), proof_(std::move(proof)) {}
+  StatementProver(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
+                  std::function<std::string(ValueId)> name_of, StatementProof proof, KnownStatements& known)
+      : bank_(bank),
+        constants_(constants),
+        operators_(operators),
+        name_of_(std::move(name_of)),
+        proof_(std::move(proof)),
+        known_(known) {}
 
   /// Known: statements that were proved earlier.
   enum class Effort : std::uint8_t { Known, Full };
@@ -40,12 +54,14 @@ class StatementProver {
   std::optional<ProvedStatement> prove(const Region& window, Effort effort);
 
  private:
+  std::string text_of(const Region& window, std::uint32_t leaf, const std::vector<TermNode>& term) const;
+
   GraphBank& bank_;
   ConstantComparison& constants_;
   ConstantOperators& operators_;
+  const std::function<std::string(ValueId)> name_of_;  // of constants
   StatementProof proof_;
-  std::vector<algebra::Poly> sizes_;    // that stand for numbers, shared by all statements
-  std::map<std::string, bool> proved_;  // by statement
+  KnownStatements& known_;
 };
 
 }  // namespace rulemill::optimize
