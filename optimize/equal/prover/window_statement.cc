@@ -162,7 +162,8 @@ std::string StatementProver::text_of(const Region& window, std::uint32_t leaf,
     }
     parts.push_back(terms.output(terms.apply(node.instance, arguments, node.sizes), node.output));
   }
-  return name_of_(window.leaves[leaf].value) + " = " + algebra::to_string(parts.back(), terms, bank_.symbols());
+  const std::string name = name_of_(window.leaves[leaf].value);
+  return (name.empty() ? "that is computed" : name) + " = " + algebra::to_string(parts.back(), terms, bank_.symbols());
 }
 
 }  // namespace rulemill::optimize

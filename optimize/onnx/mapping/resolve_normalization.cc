@@ -12,14 +12,15 @@ using Operand = NodeParts::Operand;
 
 /// A normalization of ONNX, or of onnxruntime. Its inputs: rows, a second summand of them if `skips`, weights, and
 /// biases if it is `centered`; a third summand comes last. Its outputs: the rows, their mean, the inverse of the root,
-/// and the sum if `skips`.
+/// and the sum if `skips`. If it is `of_channels`, a row is all of a channel, and weights and biases are of channels.
 struct Normalization {
   std::string domain;
-  bool skips = false, centered = false;
+  bool skips = false, centered = false, of_channels = false;
 };
 
 const std::map<std::string, Normalization> normalizations = {
     {"LayerNormalization", {"", false, true}},
+    {"InstanceNormalization", {"", false, true, true}},
     {"RMSNormalization", {"", false, false}},
     {"SimplifiedLayerNormalization", {"", false, false}},
     {"SkipLayerNormalization", {"com.microsoft", true, true}},
@@ -43,8 +44,8 @@ class NormalizationParts {
     const auto centered = kind_.centered ? parts_.add("Sub", {rows, mean}) : rows;
     const auto variance = mean_of(parts_.add("Pow", {centered, parts_.number(2)}));
     const auto root = parts_.add("Sqrt", {parts_.add("Add", {variance, parts_.number(*epsilon)})});
-    auto result = parts_.add("Mul", {parts_.add("Div", {centered, root}), input(weights())});
-    if (kind_.centered && input(weights() + 1)) result = parts_.add("Add", {result, input(weights() + 1)});
+    auto result = parts_.add("Mul", {parts_.add("Div", {centered, root}), of_rows(weights())});
+    if (kind_.centered && input(weights() + 1)) result = parts_.add("Add", {result, of_rows(weights() + 1)});
     if (!result) return parts_.reason();
     std::vector<std::optional<Operand>> outputs = {result};
     const std::size_t wanted = query_.outputs.size();
@@ -59,14 +60,24 @@ class NormalizationParts {
 
   bool normalizes_rows() const {
     const auto axis = query_.description.attributes.find("axis");
+    if (kind_.of_channels) return input(0) && rank() > 2;
     if (kind_.skips || axis == query_.description.attributes.end()) return true;
     const std::vector<algebra::Poly>& given = axis->second.integers;
     if (given.size() != 1 || !input(0)) return false;
-    const auto rank = static_cast<std::int64_t>(bank_.value(*query_.inputs[0]).type->size());
-    return given[0] == algebra::Poly(-1) || given[0] == algebra::Poly(rank - 1);
+    return given[0] == algebra::Poly(-1) || given[0] == algebra::Poly(static_cast<std::int64_t>(rank()) - 1);
   }
 
   std::optional<Operand> input(std::uint32_t number) const { return parts_.typed_input(number); }
+
+  std::size_t rank() const { return bank_.value(*query_.inputs[0]).type->size(); }
+
+  /// The weights or biases, in a shape that broadcasts to the rows.
+  std::optional<Operand> of_rows(std::uint32_t number) {
+    if (!kind_.of_channels || !input(number) || !input(0)) return input(number);
+    std::vector<algebra::Poly> shape(rank() - 1, algebra::Poly(1));
+    shape[0] = (*bank_.value(*query_.inputs[0]).type)[1];
+    return parts_.add("Reshape", {input(number), NodeParts::integers(std::move(shape))});
+  }
 
   std::optional<Operand> sum_of_inputs() {
     if (!kind_.skips) return input(0);
@@ -81,6 +92,8 @@ class NormalizationParts {
     OnnxLiteral axes;
     axes.is_list = true;
     axes.integers = {algebra::Poly(-1)};
+    for (std::size_t above = 2; kind_.of_channels && above < rank() - 1; ++above)
+      axes.integers.emplace_back(-static_cast<std::int64_t>(above));
     NodeDescription mean;
     mean.op_type = "ReduceMean";
     if (query_.opset >= axes_input_opset) return parts_.add(std::move(mean), {*rows, {std::nullopt, {}, axes}});
