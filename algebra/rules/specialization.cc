@@ -24,13 +24,15 @@ class Specializer {
   /// NewConcrete: only specializations without symbolic parameters and different from every known rule.
   enum class Mode : std::uint8_t { NewConcrete, All };
 
-  Specializer(const UsedOperators& used, Mode mode, Library& library, TermBank& bank, Symbols& symbols)
+  Specializer(const UsedOperators& used, Mode mode, Library& library, TermBank& bank, Symbols& symbols,
+              RankedRules& ranked)
       : available_(used.instances),
         constant_shapes_(used.constant_shapes),
         mode_(mode),
         library_(library),
         bank_(bank),
-        symbols_(symbols) {
+        symbols_(symbols),
+        ranked_(ranked) {
     update_operators();
     for (const auto& shape : constant_shapes_) {
       for (const std::int64_t size : shape) {
@@ -57,8 +59,10 @@ class Specializer {
   std::vector<RuleRecord> specializations_of(const RuleRecord& record) {
     std::vector<RuleRecord> found;
     if (!is_general(record.rule, bank_)) return found;
-    if (can_apply(record.rule.source) || (record.reversible && can_apply(record.rule.target)))
-      try_ranks(record.rule, 0, "", record, found);
+    if (!can_apply(record.rule.source) && !(record.reversible && can_apply(record.rule.target))) return found;
+    const auto [known, is_new] = ranked_.try_emplace(record.rule.id);
+    if (is_new) add_ranks(record.rule, 0, "", record.rule.packs, known->second);
+    for (const auto& [name, rule] : known->second) try_values(rule, name, record, found);
     return found;
   }
 
@@ -84,15 +88,14 @@ class Specializer {
     });
   }
 
-  /// Tries all ranks for the packs from `next` on.
-  void try_ranks(const Rule& rule, std::size_t next, const std::string& name, const RuleRecord& record,
-                 std::vector<RuleRecord>& found) {
-    if (next == record.rule.packs.size()) return try_values(rule, name, record, found);
-    const Atom pack = record.rule.packs[next];
+  /// Adds the rule at all ranks of the packs from `next` on.
+  void add_ranks(const Rule& rule, std::size_t next, const std::string& name, const std::vector<Atom>& packs,
+                 std::vector<std::pair<std::string, Rule>>& found) {
+    if (next == packs.size()) return void(found.emplace_back(name, rule));
     for (std::uint32_t rank = 0; rank <= max_rank; ++rank) {
-      const auto other = expand_pack(rule, pack, rank, library_, bank_, symbols_);
+      const auto other = expand_pack(rule, packs[next], rank, library_, bank_, symbols_);
       if (!other || exceeds_max_rank(*other)) continue;
-      try_ranks(*other, next + 1, with_assignment(name, pack, std::to_string(rank)), record, found);
+      add_ranks(*other, next + 1, with_assignment(name, packs[next], std::to_string(rank)), packs, found);
     }
   }
 
@@ -213,6 +216,7 @@ class Specializer {
   Library& library_;
   TermBank& bank_;
   Symbols& symbols_;
+  RankedRules& ranked_;
 };
 
 }  // namespace
@@ -222,11 +226,11 @@ bool is_general(const Rule& rule, const TermBank& bank) {
 }
 
 std::vector<RuleRecord> specialize(const std::vector<RuleRecord>& rules, const UsedOperators& used, Library& library,
-                                   TermBank& bank, Symbols& symbols) {
+                                   TermBank& bank, Symbols& symbols, RankedRules& ranked) {
   std::vector<RuleRecord> result;
   std::vector<const RuleRecord*> general, concrete;
   for (const RuleRecord& record : rules) (is_general(record.rule, bank) ? general : concrete).push_back(&record);
-  Specializer specializer(used, Specializer::Mode::NewConcrete, library, bank, symbols);
+  Specializer specializer(used, Specializer::Mode::NewConcrete, library, bank, symbols, ranked);
   for (const RuleRecord* record : concrete) {
     if (general.empty() || specializer.add_if_new(record->rule)) result.push_back(*record);
   }
@@ -246,7 +250,8 @@ std::vector<std::vector<RuleRecord>> specializations_within(const std::vector<Ru
   for (const RuleRecord& record : rules) {
     for (const NodeId node : nodes_of(record.rule, bank)) used.instances.insert(bank.node(node).instance);
   }
-  Specializer specializer(used, Specializer::Mode::All, library, bank, symbols);
+  RankedRules ranked;
+  Specializer specializer(used, Specializer::Mode::All, library, bank, symbols, ranked);
   std::vector<std::vector<RuleRecord>> result;
   for (const RuleRecord& record : rules) result.push_back(specializer.specializations_of(record));
   return result;

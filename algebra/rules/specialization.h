@@ -1,9 +1,12 @@
 // Specialization: general rules at fixed ranks and parameters.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
@@ -20,11 +23,20 @@ struct UsedOperators {
   std::set<std::vector<std::int64_t>> constant_shapes;
 };
 
+/// General rules at all ranks of their packs, by id, with the assignments as in the names of specializations: they do
+/// not depend on what a graph uses.
+using RankedRules = std::map<std::string, std::vector<std::pair<std::string, Rule>>>;
+
 /// Replaces general rules by their specializations for which every operator instance of one side occurs or is created
 /// by another rule. A specialization is named after its rule, as in "r5@d=2,stride=1". Drops specializations that equal
-/// another rule.
+/// another rule. `ranked`, of the same rules, is completed.
 std::vector<RuleRecord> specialize(const std::vector<RuleRecord>& rules, const UsedOperators& used, Library& library,
-                                   TermBank& bank, Symbols& symbols);
+                                   TermBank& bank, Symbols& symbols, RankedRules& ranked);
+inline std::vector<RuleRecord> specialize(const std::vector<RuleRecord>& rules, const UsedOperators& used,
+                                          Library& library, TermBank& bank, Symbols& symbols) {
+  RankedRules ranked;
+  return specialize(rules, used, library, bank, symbols, ranked);
+}
 
 /// Returns, for each rule, its specializations (other than itself) for which every operator instance of one side occurs
 /// in some of the rules; including those that keep symbolic parameters. Named as above.

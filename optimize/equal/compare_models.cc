@@ -59,6 +59,7 @@ struct ComparisonContext {
   algebra::Symbols symbols;
   std::vector<RuleDatabase> loaded;
   std::vector<algebra::RuleRecord> joined;
+  algebra::RankedRules ranked;
   NodeInference inference;
 };
 
@@ -165,7 +166,7 @@ class ModelComparison {
     in_subgraphs_ = {};
     ConstantOperators operators(bank_, constants_, instances_without_inputs(library, terms, context_.joined));
     const std::vector<algebra::RuleRecord> rules =
-        algebra::specialize(context_.joined, used_operators(bank_), library, terms, context_.symbols);
+        algebra::specialize(context_.joined, used_operators(bank_), library, terms, context_.symbols, context_.ranked);
     WindowProver prover(bank_, terms, rules, constants_, operators);
     ConstantTable table(bank_);
     const auto name_of = [&](ValueId constant) { return table.name(constant); };
