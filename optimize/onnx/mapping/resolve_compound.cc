@@ -128,6 +128,16 @@ Resolved resolve_fused_matmul(const NodeQuery& query, GraphBank& bank) {
   return parts.finish(*result);
 }
 
+/// The shape of ONNX's Expand may have a 1 where the input's dimension stays; its result has the whole shape.
+Resolved resolve_expand(const NodeQuery& query, GraphBank& bank) {
+  NodeParts parts(query, bank, "its shape does not fit its input");
+  const auto is_number = [](const algebra::Poly& dim) { return dim.constant().has_value(); };
+  if (query.outputs.size() != 1 || !query.outputs[0] || !std::ranges::all_of(*query.outputs[0], is_number))
+    return parts.reason();
+  const auto result = parts.add("Expand", {parts.typed_input(0), NodeParts::integers(*query.outputs[0])});
+  return result ? Resolved(parts.finish(*result)) : parts.reason();
+}
+
 }  // namespace
 
 Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
@@ -148,7 +158,10 @@ Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
   auto resolved = resolve_node(query, bank);
   if (std::holds_alternative<LoweredNode>(resolved)) return resolved;
   if (is_attention(given)) return resolve_attention(query, bank);
-  if (given.domain.empty()) return given.op_type == "Einsum" ? resolve_einsum(query, bank) : std::move(resolved);
+  if (given.domain.empty()) {
+    if (given.op_type == "Einsum") return resolve_einsum(query, bank);
+    return given.op_type == "Expand" ? resolve_expand(query, bank) : std::move(resolved);
+  }
   if (given.domain != "com.microsoft") return resolved;
   if (given.op_type == "FusedConv") return resolve_fused_conv(query, bank);
   if (given.op_type == "FusedGemm") return resolve_fused_gemm(query, bank);
