@@ -29,10 +29,13 @@ struct Tracked {
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 };
 
-/// Factors of 0, 1 and -1 round nothing.
+/// Factors of 0 and powers of two round nothing.
 inline Tracked operator*(Tracked a, Tracked b) {
   const double product = a.value * b.value;
-  const auto is_exact = [](double factor) { return factor == 0 || std::abs(factor) == 1; };
+  const auto is_exact = [](double factor) {
+    int exponent = 0;
+    return factor == 0 || std::abs(std::frexp(factor, &exponent)) == 0.5;
+  };
   const auto scaled = [](double error, double factor) { return error == 0 ? 0 : error * std::abs(factor); };
   const double rounding = is_exact(a.value) || is_exact(b.value) ? 0 : std::abs(product);
   return {product, scaled(a.error, b.value) + scaled(b.error, a.value) + rounding};

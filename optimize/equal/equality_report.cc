@@ -18,7 +18,7 @@ using Verdict = EqualityResult::Verdict;
 constexpr std::size_t max_reported_elements = 4096;
 
 /// Constants whose terms are part of the text report; the JSON report has all.
-constexpr std::size_t max_reported_terms = 20;
+constexpr std::size_t max_reported_terms = 20, max_term_length = 200;
 
 std::string sizes_text(const EqualityResult& result) {
   std::string text;
@@ -61,7 +61,7 @@ std::string proof_text(const EqualityResult& result) {
   for (const std::string& term : result.constant_terms) {
     if (left-- == 0)
       return text + fmt::format("and {} constants more\n", result.constant_terms.size() - max_reported_terms);
-    text += "constant " + term + "\n";
+    text += fmt::format("constant {:.{}}{}\n", term, max_term_length, term.size() > max_term_length ? "…" : "");
   }
   return text;
 }

@@ -30,6 +30,7 @@ SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValu
   add_first_model();
   find_partners(outputs, matches);
   nodes_ = bank_.live_nodes(after_.import().outputs);
+  constants_.set_models(stored_constants(before_), stored_constants(after_));
   while (next_ < nodes_.size()) {
     runtime::throw_if_interrupted("equal");
     const NodeId id = nodes_[next_++];
@@ -52,6 +53,17 @@ void Sweep::add_first_model() {
     const Node& node = bank_.node(id);
     if (node.constant) first_constants_.insert(first_constants_.end(), node.outputs.begin(), node.outputs.end());
   }
+}
+
+/// Adds the model's stored constants; returns them.
+std::set<ValueId> Sweep::stored_constants(CanonicalModel& model) {
+  std::set<ValueId> constants;
+  for (const NodeId id : bank_.live_nodes(model.import().outputs)) {
+    if (bank_.node(id).kind != Node::Kind::Constant) continue;
+    model.add(id);
+    constants.insert(model.value(bank_.node(id).outputs[0]));
+  }
+  return constants;
 }
 
 /// Nodes that differ in their subgraphs are equal if their inputs are, and their subgraphs for equal captured values.

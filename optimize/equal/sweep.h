@@ -69,6 +69,7 @@ class Sweep {
   enum class Attempt : std::uint8_t { Merged, Split, Failed };
 
   void add_first_model();
+  std::set<ValueId> stored_constants(CanonicalModel& model);
   void merge_by_subgraphs(NodeId id);
   bool has_equal_inputs(const ImportedModel::NodeRecord& before, const ImportedModel::NodeRecord& after) const;
   bool prove_output(const ValuePair& output);

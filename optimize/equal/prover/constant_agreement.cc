@@ -1,7 +1,9 @@
 #include "optimize/equal/prover/constant_agreement.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "optimize/model/evaluate.h"
 #include "optimize/model/rounding.h"
@@ -76,6 +78,7 @@ const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
   const auto elements = is_new ? constant_elements(*bank_, value) : nullptr;
   if (!elements) return sample;
   sample.is_finite = std::ranges::all_of(elements->values, [](double element) { return std::isfinite(element); });
+  sample.is_exact = std::ranges::all_of(elements->errors, [](double error) { return error == 0; });
   const std::size_t step = std::max<std::size_t>(1, elements->values.size() / max_samples);
   for (std::size_t i = 0; i < elements->values.size(); i += step) sample.elements.push_back(element_of(*elements, i));
   return sample;
@@ -96,6 +99,7 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
       })) {
     return std::nullopt;
   }
+  if (are_of_one_model(a, b) && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
   const auto [known, is_new] = differences_.try_emplace({a, b});
   if (is_new) {
     const auto before = constant_elements(*bank_, a), after = constant_elements(*bank_, b);
@@ -104,6 +108,21 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
     });
   }
   return known->second;
+}
+
+/// Operators without inputs are of no model.
+bool ConstantComparison::are_of_one_model(ValueId a, ValueId b) const {
+  return std::ranges::any_of(stored_, [&](const std::set<ValueId>& model) {
+    return std::ranges::all_of(std::array{a, b}, [&](ValueId constant) {
+      bool is_of_model = false;
+      for (const NodeId id : bank_->live_nodes(std::span(&constant, 1))) {
+        if (bank_->node(id).kind != Node::Kind::Constant) continue;
+        is_of_model = model.contains(bank_->node(id).outputs[0]);
+        if (!is_of_model) return false;
+      }
+      return is_of_model;
+    });
+  });
 }
 
 const std::optional<ConstantView>& ConstantComparison::view(ValueId part, ValueId whole) {

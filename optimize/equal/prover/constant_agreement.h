@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -24,6 +25,13 @@ class ConstantComparison {
  public:
   explicit ConstantComparison(const GraphBank& bank) : bank_(&bank) {}
 
+  /// The constants that either model stores. What a model computes from its own is not within rounding of one that it
+  /// stores, too: that difference is part of what it computes.
+  void set_models(std::set<ValueId> before, std::set<ValueId> after) {
+    stored_[0] = std::move(before);
+    stored_[1] = std::move(after);
+  }
+
   /// Returns the largest difference of elements, in units of the bound of their errors, if both are constants that
   /// agree; 0 if they are equal when rounded to their type. Constants that are stored in both models agree only if they
   /// are identical.
@@ -36,15 +44,18 @@ class ConstantComparison {
   bool has_block(ValueId whole, std::size_t axis, std::int64_t begin, ValueId part);
 
  private:
+  bool are_of_one_model(ValueId a, ValueId b) const;
+
   /// Some elements; none if the constant is too large.
   struct Sample {
-    bool is_finite = false;
+    bool is_finite = false, is_exact = false;
     std::vector<algebra::Tracked> elements;
   };
 
   const Sample& sample(ValueId value);
 
   const GraphBank* bank_;
+  std::set<ValueId> stored_[2];
   std::unordered_map<ValueId, Sample> samples_;
   std::map<std::pair<ValueId, ValueId>, std::optional<double>> differences_;  // of constants with agreeing samples
   std::map<std::pair<ValueId, ValueId>, std::optional<ConstantView>> views_;

@@ -9,8 +9,11 @@ namespace {
 
 constexpr std::uint32_t inner = TermNode::inner;
 
-/// Of the largest product of two constants that is tried.
-constexpr std::int64_t max_multiplications = 1 << 27;
+/// In the products of matrices of all terms that are tried for one constant.
+constexpr std::int64_t max_multiplications = 1 << 26;
+
+/// Constants that may be joined to one.
+constexpr std::size_t max_parts = 16;
 
 /// The dimensions of a constant.
 std::vector<std::int64_t> shape_of(const ValueType& type) {
@@ -31,6 +34,7 @@ std::optional<ConstantTerm> ConstantTerms::find(ValueId constant, const std::map
                                                 const std::map<std::uint32_t, ValueId>& numbers) {
   leaves_ = leaves;
   numbers_ = numbers;
+  work_ = 0;
   if (bank_.value(constant).type->empty()) return number(constant);
   for (const Leaf& leaf : leaves_) {
     if (auto found = confirmed(constant, view(leaf, constant))) return found;
@@ -132,7 +136,7 @@ std::optional<ConstantTerm> ConstantTerms::joined(ValueId constant) {
       end += extent;
       return true;
     };
-    while (end < shape[axis] && std::ranges::any_of(leaves_, add_part)) {
+    while (end < shape[axis] && parts.size() < max_parts && std::ranges::any_of(leaves_, add_part)) {
     }
     if (end < shape[axis]) continue;
     const algebra::InstanceId concat =
@@ -152,7 +156,7 @@ std::optional<ConstantTerm> ConstantTerms::added(ValueId constant) {
   const algebra::InstanceId add = instance("add", {}, {rank, rank}), scale = instance("scale", {}, {rank, 0});
   std::vector<Summand> summands = products(constant);
   for (const Summand& product : summands) {
-    if (auto found = confirmed(constant, product.nodes)) return found;
+    if (auto found = confirmed(constant, product.nodes, product.multiplications)) return found;
   }
   std::vector<std::uint32_t> bases;
   for (const auto& [number, value] : leaves_) {
@@ -164,12 +168,12 @@ std::optional<ConstantTerm> ConstantTerms::added(ValueId constant) {
       if (summand.value == base) continue;
       std::vector<TermNode> sum = summand.nodes;
       sum.push_back({add, {base, summand.value}, {}});
-      if (auto found = confirmed(constant, std::move(sum))) return found;
+      if (auto found = confirmed(constant, std::move(sum), summand.multiplications)) return found;
       for (const auto& [factor, value] : numbers_) {
         std::vector<TermNode> scaled = summand.nodes;
         scaled.push_back({scale, {summand.value, factor}, {}});
         scaled.push_back({add, {base, last_of(scaled)}, {}});
-        if (auto found = confirmed(constant, std::move(scaled))) return found;
+        if (auto found = confirmed(constant, std::move(scaled), summand.multiplications)) return found;
       }
     }
   }
@@ -188,7 +192,8 @@ std::vector<ConstantTerms::Summand> ConstantTerms::products(ValueId constant) co
     const std::vector<std::int64_t> left = shape_of(bank_.value(a.second).type),
                                     right = shape_of(bank_.value(b.second).type);
     if (left.size() != 2 || right.size() != 2 || left[turns_a] != shape[0] || right[!turns_b] != shape[1]) return;
-    if (left[!turns_a] != right[turns_b] || shape[0] * shape[1] * right[turns_b] > max_multiplications) return;
+    const std::int64_t multiplications = shape[0] * shape[1] * right[turns_b];
+    if (left[!turns_a] != right[turns_b] || multiplications > max_multiplications) return;
     Summand& product = products.emplace_back();
     const auto operand = [&](std::uint32_t leaf, bool turns) {
       if (turns) product.nodes.push_back({transpose, {leaf}, {}});
@@ -197,6 +202,7 @@ std::vector<ConstantTerms::Summand> ConstantTerms::products(ValueId constant) co
     const std::uint32_t first = operand(a.first, turns_a), second = operand(b.first, turns_b);
     product.nodes.push_back({matmul, {first, second}, {}});
     product.value = last_of(product.nodes);
+    product.multiplications = multiplications;
   };
   for (const Leaf& a : leaves_) {
     for (const Leaf& b : leaves_) {
@@ -210,8 +216,10 @@ std::vector<ConstantTerms::Summand> ConstantTerms::products(ValueId constant) co
 }
 
 /// Returns the term if it computes the constant's elements.
-std::optional<ConstantTerm> ConstantTerms::confirmed(ValueId constant, std::vector<TermNode> nodes) {
-  if (nodes.empty()) return std::nullopt;
+std::optional<ConstantTerm> ConstantTerms::confirmed(ValueId constant, std::vector<TermNode> nodes,
+                                                     std::int64_t multiplications) {
+  work_ += multiplications;
+  if (nodes.empty() || work_ > max_multiplications) return std::nullopt;
   std::vector<ValueId> values;
   for (const TermNode& node : nodes) {
     std::vector<ValueId> arguments;

@@ -43,6 +43,7 @@ class ConstantTerms {
   struct Summand {
     std::vector<TermNode> nodes;
     std::uint32_t value = 0;  // number of a leaf, or of the last node
+    std::int64_t multiplications = 0;
   };
 
   algebra::InstanceId instance(const char* name, algebra::Parameters parameters,
@@ -55,11 +56,13 @@ class ConstantTerms {
   std::optional<ConstantTerm> joined(ValueId constant);
   std::optional<ConstantTerm> added(ValueId constant);
   std::vector<Summand> products(ValueId constant) const;
-  std::optional<ConstantTerm> confirmed(ValueId constant, std::vector<TermNode> nodes);
+  std::optional<ConstantTerm> confirmed(ValueId constant, std::vector<TermNode> nodes,
+                                        std::int64_t multiplications = 0);
 
   GraphBank& bank_;
   ConstantComparison& constants_;
   std::map<std::uint32_t, ValueId> leaves_, numbers_;
+  std::int64_t work_ = 0;  // multiplications of matrices in the terms that were tried
 };
 
 }  // namespace rulemill::optimize

@@ -101,7 +101,9 @@ class ViewSearch {
     if (strides_ != Strides::Any) {
       return std::ranges::any_of(axes_of(whole_.shape), [&](const Axis& axis) {
         const bool is_in_order = axes_.empty() || axis.stride < axes_.back().stride;
-        return (is_in_order || strides_ == Strides::OfWholeInAnyOrder) && has_stride(axis.stride);
+        const bool is_free = std::ranges::find(axes_, axis.stride, &Axis::stride) == axes_.end();
+        return is_free && (is_in_order || strides_ == Strides::OfWholeInAnyOrder) && tried_ < max_tried &&
+               has_stride(axis.stride);
       });
     }
     for (Position stride = 1; stride <= (total_ - 1) / (own.extent - 1) && tried_ < max_tried; ++stride) {

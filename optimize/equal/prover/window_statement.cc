@@ -1,5 +1,7 @@
 #include "optimize/equal/prover/window_statement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -7,6 +9,7 @@
 #include "algebra/terms/size_condition.h"
 #include "algebra/terms/typing.h"
 #include "optimize/equal/prover/general_window.h"
+#include "optimize/equal/prover/window.h"
 
 namespace rulemill::optimize {
 
@@ -144,6 +147,19 @@ std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effo
   return std::nullopt;
 }
 
+/// Returns the model of a constant, unless both have it, and its name there; an unnamed number, or "computed".
+std::string StatementProver::name_of(const Region& window, std::uint32_t leaf) const {
+  const ValueId value = window.leaves[leaf].value;
+  const Node& node = bank_.node_of(value);
+  std::string name = name_of_(value);
+  if (name.empty() && node.kind == Node::Kind::Constant && bank_.value(value).type->empty())
+    name = fmt::format("{}", bank_.tensor(node.source)->values[0]);
+  if (name.empty()) name = "computed";
+  const bool in_first = values_below(window.graph, window.graph.outputs[0]).contains(leaf);
+  const bool in_second = values_below(window.graph, window.graph.outputs[1]).contains(leaf);
+  return in_first == in_second ? name : (in_first ? "before." : "after.") + name;
+}
+
 /// Returns a constant and its term over others, by the names of the models.
 std::string StatementProver::text_of(const Region& window, std::uint32_t leaf,
                                      const std::vector<TermNode>& term) const {
@@ -155,15 +171,13 @@ std::string StatementProver::text_of(const Region& window, std::uint32_t leaf,
       if (argument >= TermNode::inner) {
         arguments.push_back(parts[argument - TermNode::inner]);
       } else {
-        const ValueId value = window.leaves[argument].value;
-        const auto rank = static_cast<std::uint32_t>(bank_.value(value).type->size());
-        arguments.push_back(terms.variable(name_of_(value), rank));
+        const ValueType& type = bank_.value(window.leaves[argument].value).type;
+        arguments.push_back(terms.variable(name_of(window, argument), static_cast<std::uint32_t>(type->size())));
       }
     }
     parts.push_back(terms.output(terms.apply(node.instance, arguments, node.sizes), node.output));
   }
-  const std::string name = name_of_(window.leaves[leaf].value);
-  return (name.empty() ? "that is computed" : name) + " = " + algebra::to_string(parts.back(), terms, bank_.symbols());
+  return name_of(window, leaf) + " = " + algebra::to_string(parts.back(), terms, bank_.symbols());
 }
 
 }  // namespace rulemill::optimize

@@ -54,6 +54,7 @@ class StatementProver {
   std::optional<ProvedStatement> prove(const Region& window, Effort effort);
 
  private:
+  std::string name_of(const Region& window, std::uint32_t leaf) const;
   std::string text_of(const Region& window, std::uint32_t leaf, const std::vector<TermNode>& term) const;
 
   GraphBank& bank_;
