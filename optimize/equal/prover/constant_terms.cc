@@ -7,8 +7,6 @@ namespace rulemill::optimize {
 
 namespace {
 
-constexpr std::uint32_t inner = TermNode::inner;
-
 /// In the products of matrices of all terms that are tried for one constant.
 constexpr std::int64_t max_multiplications = 1 << 26;
 
@@ -23,7 +21,7 @@ std::vector<std::int64_t> shape_of(const ValueType& type) {
 }
 
 std::uint32_t last_of(const std::vector<TermNode>& nodes) {
-  return inner + static_cast<std::uint32_t>(nodes.size()) - 1;
+  return TermNode::inner + static_cast<std::uint32_t>(nodes.size()) - 1;
 }
 
 bool is_identity(const std::vector<std::int64_t>& perm) { return std::ranges::is_sorted(perm); }
@@ -113,7 +111,7 @@ std::optional<ConstantTerm> ConstantTerms::number(ValueId constant) {
       if (b < a) continue;
       std::vector<TermNode> product = {{mul, {a, b}, {}}};
       if (auto found = confirmed(constant, product)) return found;
-      product.push_back({recip, {inner}, {}});
+      product.push_back({recip, {TermNode::inner}, {}});
       if (auto found = confirmed(constant, std::move(product))) return found;
     }
   }
@@ -225,9 +223,9 @@ std::optional<ConstantTerm> ConstantTerms::confirmed(ValueId constant, std::vect
     std::vector<ValueId> arguments;
     for (const std::uint32_t argument : node.arguments) {
       const auto leaf = leaves_.find(argument);
-      arguments.push_back(argument >= inner       ? values[argument - inner]
-                          : leaf != leaves_.end() ? leaf->second
-                                                  : numbers_.at(argument));
+      arguments.push_back(argument >= TermNode::inner ? values[argument - TermNode::inner]
+                          : leaf != leaves_.end()     ? leaf->second
+                                                      : numbers_.at(argument));
     }
     const auto created = bank_.apply(node.instance, arguments, node.sizes, bank_.value(constant).type.data_type);
     if (!created) return std::nullopt;
