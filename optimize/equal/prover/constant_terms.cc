@@ -13,6 +13,10 @@ constexpr std::int64_t max_multiplications = 1 << 26;
 /// Constants that may be joined to one.
 constexpr std::size_t max_parts = 16;
 
+/// The operators of terms; without them, in other definitions, there are none.
+constexpr const char* term_operators[] = {"add",   "concat",  "matmul", "mul",   "neg",
+                                          "recip", "reshape", "scale",  "split", "transpose"};
+
 /// The dimensions of a constant.
 std::vector<std::int64_t> shape_of(const ValueType& type) {
   std::vector<std::int64_t> shape;
@@ -30,6 +34,8 @@ bool is_identity(const std::vector<std::int64_t>& perm) { return std::ranges::is
 
 std::optional<ConstantTerm> ConstantTerms::find(ValueId constant, const std::map<std::uint32_t, ValueId>& leaves,
                                                 const std::map<std::uint32_t, ValueId>& numbers) {
+  const auto is_missing = [&](const char* name) { return !bank_.library().has_operator(name); };
+  if (std::ranges::any_of(term_operators, is_missing)) return std::nullopt;
   leaves_ = leaves;
   numbers_ = numbers;
   work_ = 0;
