@@ -14,8 +14,8 @@ constexpr std::int64_t max_multiplications = 1 << 26;
 constexpr std::size_t max_parts = 16;
 
 /// The operators of terms; without them, in other definitions, there are none.
-constexpr const char* term_operators[] = {"add",   "concat",  "matmul", "mul",   "neg",
-                                          "recip", "reshape", "scale",  "split", "transpose"};
+constexpr const char* term_operators[] = {"add", "concat", "matmul",  "mul",   "mul_column", "mul_row",
+                                          "neg", "recip",  "reshape", "scale", "split",      "transpose"};
 
 /// The dimensions of a constant.
 std::vector<std::int64_t> shape_of(const ValueType& type) {
@@ -95,12 +95,25 @@ std::vector<TermNode> ConstantTerms::view(const Leaf& leaf, ValueId constant) {
   return nodes;
 }
 
-/// Returns the product of a leaf and a number.
+/// Returns the product of a leaf and a number, or of a matrix and a number for each row or column.
 std::optional<ConstantTerm> ConstantTerms::scaled(ValueId constant, const Leaf& leaf) {
   const algebra::InstanceId scale = instance("scale", {}, {bank_.value(constant).type->size(), 0});
   for (const auto& [factor, value] : numbers_) {
     if (factor == leaf.first) continue;
     if (auto found = confirmed(constant, {{scale, {leaf.first, factor}, {}}})) return found;
+  }
+  const std::vector<std::int64_t> shape = shape_of(bank_.value(constant).type);
+  if (shape.size() != 2) return std::nullopt;
+  const algebra::InstanceId rows = instance("mul_column", {}, {2, 2}), columns = instance("mul_row", {}, {2, 1});
+  for (const auto& [factors, value] : leaves_) {
+    const std::vector<std::int64_t> given = shape_of(bank_.value(value).type);
+    if (given == std::vector{shape[1]}) {
+      if (auto found = confirmed(constant, {{columns, {leaf.first, factors}, {}}})) return found;
+    }
+    if (given != std::vector{shape[0]}) continue;
+    std::vector<TermNode> nodes = reshaped({}, factors, 1, {shape[0], 1});
+    nodes.push_back({rows, {leaf.first, last_of(nodes)}, {}});
+    if (auto found = confirmed(constant, std::move(nodes))) return found;
   }
   return std::nullopt;
 }

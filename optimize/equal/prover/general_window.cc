@@ -220,13 +220,18 @@ class Generalization {
     }
   }
 
-  /// A constant that repeats a smaller one is a term of it, and not the other way around.
+  /// A constant that repeats a smaller one is a term of it, and a negative number one of a positive number, which may
+  /// stand for any; not the other way around.
   std::vector<std::uint32_t> largest_first() const {
+    const auto is_negative = [&](std::uint32_t leaf) {
+      const Node& node = bank_.node_of(window_.leaves[leaf].value);
+      return node.kind == Node::Kind::Constant && bank_.tensor(node.source)->values[0] < 0;
+    };
     const auto elements = [&](std::uint32_t leaf) {
       const ValueType type = type_of(leaf);
       double count = 1;
       for (const algebra::Poly& size : *type) count *= static_cast<double>(size.constant().value_or(1));
-      return -count;
+      return type->empty() && is_negative(leaf) ? -1.5 : -count;
     };
     std::vector<std::uint32_t> leaves(window_.leaves.size());
     std::iota(leaves.begin(), leaves.end(), 0);
