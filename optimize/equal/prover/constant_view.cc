@@ -52,7 +52,8 @@ class ViewSearch {
       strides_ = strides;
       for (const Position place : places) {
         axes_.clear();
-        if (find_strides(place)) return view(place);
+        if (!find_strides(place)) continue;
+        if (auto found = view(place)) return found;
       }
     }
     return std::nullopt;

@@ -23,15 +23,16 @@ std::vector<algebra::TermId> sorted(std::vector<algebra::TermId> terms) {
   return terms;
 }
 
-/// Returns whether the shapes that typing found are those of the window.
-bool are_actual(const std::vector<algebra::Shape>& typed, const std::vector<algebra::Shape>& stated,
-                const algebra::Substitution& actual, algebra::Symbols& symbols) {
-  const auto is_equal = [&](const algebra::Poly& a, const algebra::Poly& b) {
-    return a == b || symbols.substitute(a, actual) == symbols.substitute(b, actual);
-  };
-  return std::ranges::equal(typed, stated, [&](const algebra::Shape& a, const algebra::Shape& b) {
-    return std::ranges::equal(a, b, is_equal);
-  });
+/// Returns the sides of the rule, and the shapes of its variables, at the sizes of the window.
+std::pair<std::vector<algebra::TermId>, std::vector<algebra::Shape>> at_actual_sizes(
+    const algebra::Rule& rule, const algebra::Substitution& actual, algebra::TermBank& terms,
+    algebra::Symbols& symbols) {
+  const algebra::TermId sides[] = {rule.source[0], rule.target[0]};
+  std::vector<algebra::Shape> shapes = rule.shapes;
+  for (algebra::Shape& shape : shapes) {
+    for (algebra::Poly& size : shape) size = symbols.substitute(size, actual);
+  }
+  return {terms.substitute(sides, {}, actual, symbols), std::move(shapes)};
 }
 
 /// Returns the rule as it is typed, which may relate its sizes, and has the condition under which it is well-typed;
@@ -39,7 +40,9 @@ bool are_actual(const std::vector<algebra::Shape>& typed, const std::vector<alge
 std::optional<std::string> with_condition(const algebra::Rule& rule, const GeneralWindow& general,
                                           algebra::TermBank& terms, GraphBank& bank) {
   const auto typed = algebra::try_typing(rule, terms, bank.symbols());
-  if (!typed || !are_actual(typed->rule.shapes, rule.shapes, general.actual, bank.symbols())) return std::nullopt;
+  if (!typed || at_actual_sizes(typed->rule, general.actual, terms, bank.symbols()) !=
+                    at_actual_sizes(rule, general.actual, terms, bank.symbols()))
+    return std::nullopt;
   for (const algebra::SizeCondition& condition : typed->rule.condition) {
     const algebra::SizeCondition actual = algebra::substitute(condition, general.actual, bank.symbols());
     if (algebra::holds(actual, bank.symbols()) != algebra::Truth::Yes) return std::nullopt;
