@@ -1,6 +1,5 @@
 #include "prove/checked_statement.h"
 
-#include "algebra/rules/rule_set.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
@@ -22,22 +21,24 @@ std::string printed_again(const std::string& statement, algebra::Library& librar
 
 }  // namespace
 
-bool is_proved_and_checked(const std::string& statement, algebra::Library& library, const ProverOptions& options) {
+std::optional<algebra::Certificate> checked_certificate(const std::string& statement, algebra::Library& library,
+                                                        const ProverOptions& options) {
   try {
     CandidateResult result = prove_rule(statement, library, options);
     // A rule that was typed or narrowed to another statement says less.
-    if (result.status != RuleStatus::Proved || result.rule != printed_again(statement, library)) return false;
+    if (result.status != RuleStatus::Proved || result.rule != printed_again(statement, library)) return std::nullopt;
     std::string reason;
     const auto certificate = certify_by_definitions(statement, library, options, reason);
-    if (!certificate) return false;
+    if (!certificate) return std::nullopt;
     result.certificate = to_string(*certificate);
     algebra::TermBank bank(library);
     algebra::Symbols symbols;
     algebra::RuleSet rules;
     rules.rules.push_back(record_of(result, "statement", library, bank, symbols));
-    return check(rules, library, bank, symbols, CheckOptions()).findings.empty();
+    if (!check(rules, library, bank, symbols, CheckOptions()).findings.empty()) return std::nullopt;
+    return rules.rules[0].certificate;
   } catch (const runtime::InputError&) {
-    return false;
+    return std::nullopt;
   }
 }
 

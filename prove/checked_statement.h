@@ -1,15 +1,18 @@
-// A single statement, proved as it stands: for rules that are used once and not stored in a database.
+// A single statement, proved as it stands: for windows of two models that no rule of a database shows to be equal.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "algebra/library/library.h"
+#include "algebra/rules/rule_set.h"
 #include "prove/prover/prover.h"
 
 namespace rulemill::prove {
 
-/// Returns true if the typed rule, in text form, is proved for all its sizes without a further condition, and if the
-/// checker accepts its certificate. Text that is no rule is not proved.
-bool is_proved_and_checked(const std::string& statement, algebra::Library& library, const ProverOptions& options);
+/// Returns the certificate, which the checker has accepted, if the typed rule, in text form, is proved for all its sizes
+/// without a further condition. Text that is no rule is not proved.
+std::optional<algebra::Certificate> checked_certificate(const std::string& statement, algebra::Library& library,
+                                                        const ProverOptions& options);
 
 }  // namespace rulemill::prove

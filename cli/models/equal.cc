@@ -60,6 +60,9 @@ void add_equal(CLI::App& app, Options& options, Command& chosen) {
       ->add_option("--verify-inputs", given->options.inputs,
                    "number of random inputs on which both are evaluated if they are not shown to be equal")
       ->check(whole_number(1, 1000));
+  options.files.writes(
+      equal->add_option("--proof", given->options.proof,
+                        "file for a proof that `rulemill check` follows without a search, if equality is shown"));
   add_definitions_option(*equal, options);
   add_common_options(*equal, options);
   equal->callback([given, &chosen] { chosen = [given](Context& context) { compare(context, *given); }; });

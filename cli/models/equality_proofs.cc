@@ -11,7 +11,7 @@ namespace rulemill::cli {
 void set_equality_proofs(optimize::EqualityOptions& equality, const Options& options) {
   equality.rule_check = require_valid_certificates;
   equality.statement_proof = [](const std::string& statement, algebra::Library& library) {
-    return prove::is_proved_and_checked(statement, library, {});
+    return prove::checked_certificate(statement, library, {});
   };
   equality.operators = definitions_folder(options);
   equality.type_helper = type_helper_command();

@@ -9,6 +9,7 @@
 
 #include "algebra/rules/specialization.h"
 #include "optimize/equal/matching_values.h"
+#include "optimize/equal/proof/proof_follower.h"
 #include "optimize/equal/sweep.h"
 #include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
@@ -83,8 +84,44 @@ class ModelComparison {
 
   const SizeBounds& bounds() const { return bounds_; }
 
-  /// Names of values are tried first, because the evaluation of large models takes longer than the proof.
-  EqualityResult run(bool refutes) {
+  /// Follows a proof. Throws InputError of `file` unless it shows that the models are equal.
+  FollowedProof follow(const proto::ModelProof& proof, const std::string& file) {
+    const std::pair<const NamedModel*, const std::string*> models[] = {{&before_, &proof.before()},
+                                                                       {&after_, &proof.after()}};
+    for (const auto& [named, digest] : models) {
+      if (named->model.digest() != *digest)
+        throw runtime::InputError(file, "is a proof about another model than " + named->model.origin());
+    }
+    if (proof.cleaned()) clean_models();
+    if (proof.normalizations_as_parts()) read_normalizations_as_parts();
+    const algebra::RuleSet rules =
+        algebra::parse_rule_set(proof.rules(), file, context_.library, context_.terms, context_.symbols);
+    std::set<std::string> ids;
+    for (const algebra::RuleRecord& record : rules.rules) ids.insert(record.rule.id);
+    if (!ids.empty()) options_.rule_check(file, rules, ids, context_.library, context_.terms, context_.symbols);
+    ConstantTable table(bank_);
+    CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
+    CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
+    ProofFollower(bank_, before, after, constants_, rules, context_.terms).follow(proof, outputs_, file);
+    const auto constants = std::ranges::count_if(proof.steps(), [](const auto& step) { return step.rule().empty(); });
+    return {options_.before.string(),
+            options_.after.string(),
+            proof.cleaned(),
+            proof.normalizations_as_parts(),
+            bounds_.lower,
+            bounds_.upper,
+            static_cast<std::uint64_t>(proof.steps_size()),
+            rules.rules.size(),
+            static_cast<std::uint64_t>(constants)};
+  }
+
+  /// The steps of the last comparison, if they were recorded and shown to be equal.
+  const std::optional<proto::ModelProof>& proof() const { return proof_; }
+
+  /// Names of values are tried first, because the evaluation of large models takes longer than the proof. `records`:
+  /// the steps, for a proof.
+  EqualityResult run(bool refutes, bool records) {
+    records_ = records;
     result_.before = options_.before.string();
     result_.after = options_.after.string();
     if (sweep({}, quick_max_failures)) return std::move(result_);
@@ -153,10 +190,14 @@ class ModelComparison {
   /// Reads normalizations as the nodes that compute them if one model has some that the other one writes out.
   bool open_normalizations() {
     if (before_import_.normalizations == after_import_.normalizations) return false;
+    read_normalizations_as_parts();
+    return true;
+  }
+
+  void read_normalizations_as_parts() {
     normalizations_ = Normalizations::Parts;
     result_.normalizations_as_parts = true;
     import_models();
-    return true;
   }
 
   /// Returns true if the outputs are shown to be equal.
@@ -174,11 +215,23 @@ class ModelComparison {
     WindowSplit splits(bank_, constants_, operators);
     CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
     CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
+    ProofRecorder recorder(bank_, before, after);
     Sweep sweep(
         bank_, before, after, constants_, prover, statements, splits,
-        [&](std::uint32_t first, std::uint32_t second) { return have_equal_subgraphs(before, first, after, second); });
+        [&](std::uint32_t first, std::uint32_t second) { return have_equal_subgraphs(before, first, after, second); },
+        records_ ? &recorder : nullptr);
     describe(sweep.run(outputs_, matches, failures), rules);
-    return result_.verdict == EqualityResult::Verdict::Equal;
+    if (result_.verdict != EqualityResult::Verdict::Equal) return false;
+    if (result_.runtime_constants > 0) recorder.fail("constants are computed in onnxruntime");
+    result_.proof_gap = recorder.gap();
+    if (records_ && recorder.gap().empty()) add_proof(recorder);
+    return true;
+  }
+
+  void add_proof(const ProofRecorder& recorder) {
+    proof_ = recorder.proof();
+    proof_->set_cleaned(result_.cleaned);
+    proof_->set_normalizations_as_parts(result_.normalizations_as_parts);
   }
 
   /// Compares the subgraphs of two nodes as models. What they capture is equal if its canonical terms are.
@@ -197,14 +250,14 @@ class ModelComparison {
       if (pair.first.name != pair.second.name || !unify_interfaces(pair.first, pair.second, names)) return false;
       try {
         ModelComparison inner(context_, std::move(pair.first.model), std::move(pair.second.model), bounds_, types);
-        EqualityResult result = inner.run(/*refutes=*/false);
+        EqualityResult result = inner.run(/*refutes=*/false, /*records=*/false);
         if (result.verdict != EqualityResult::Verdict::Equal || inner.bounds() != bounds_) return false;
-        add_proof(found, result);
+        add_counts(found, result);
       } catch (const runtime::InputError&) {  // other types of inputs
         return false;
       }
     }
-    add_proof(in_subgraphs_, found);
+    add_counts(in_subgraphs_, found);
     return true;
   }
 
@@ -220,7 +273,7 @@ class ModelComparison {
     return names;
   }
 
-  static void add_proof(EqualityResult& result, const EqualityResult& more) {
+  static void add_counts(EqualityResult& result, const EqualityResult& more) {
     result.by_rules += more.by_rules;
     result.constants += more.constants;
     result.constant_difference = std::max(result.constant_difference, more.constant_difference);
@@ -243,7 +296,7 @@ class ModelComparison {
     result_.rules.clear();
     result_.open.reset();
     for (const auto& [rule, uses] : swept.rules) result_.rules[rules[rule].rule.id] += uses;
-    add_proof(result_, in_subgraphs_);
+    add_counts(result_, in_subgraphs_);
     std::set<std::string> fired;
     for (const auto& [rule, uses] : result_.rules) fired.insert(rule);
     if (options_.rule_check)
@@ -317,17 +370,52 @@ class ModelComparison {
   ImportedModel before_import_, after_import_;
   std::vector<ValuePair> outputs_;
   EqualityResult result_, in_subgraphs_;
+  bool records_ = false;
+  std::optional<proto::ModelProof> proof_;
 };
+
+FollowedProof follow(const EqualityOptions& options, const proto::ModelProof& proof, const std::string& file) {
+  ComparisonContext context(options);
+  return ModelComparison(context, OnnxModel::read(options.before), OnnxModel::read(options.after)).follow(proof, file);
+}
+
+/// Writes a proof that can be followed; else says why there is none.
+void write_proof(EqualityOptions options, const proto::ModelProof& proof, EqualityResult& result) {
+  options.rules.clear();
+  try {
+    follow(options, proof, options.proof.string());
+  } catch (const runtime::InputError& error) {
+    result.proof_gap = error.what();
+    return;
+  }
+  write_model_proof(proof, options.proof);
+  result.proof_bytes = std::filesystem::file_size(options.proof);
+}
 
 }  // namespace
 
 EqualityResult compare_models(const EqualityOptions& options) {
   const runtime::Stopwatch watch;
   ComparisonContext context(options);
-  EqualityResult result =
-      ModelComparison(context, OnnxModel::read(options.before), OnnxModel::read(options.after)).run(options.refutes);
+  OnnxModel before = OnnxModel::read(options.before), after = OnnxModel::read(options.after);
+  const std::string digests[] = {before.digest(), after.digest()};
+  ModelComparison comparison(context, std::move(before), std::move(after));
+  EqualityResult result = comparison.run(options.refutes, !options.proof.empty());
+  if (comparison.proof()) {
+    proto::ModelProof proof = *comparison.proof();
+    proof.set_before(digests[0]);
+    proof.set_after(digests[1]);
+    write_proof(options, proof, result);
+  }
   result.seconds = watch.seconds();
   return result;
+}
+
+FollowedProof follow_proof(const EqualityOptions& options, const std::filesystem::path& proof) {
+  const runtime::Stopwatch watch;
+  FollowedProof followed = follow(options, read_model_proof(proof), proof.string());
+  followed.seconds = watch.seconds();
+  return followed;
 }
 
 }  // namespace rulemill::optimize

@@ -24,6 +24,7 @@ struct EqualityOptions {
   std::vector<std::string> onnxruntime;      // command that starts the helper verify.py; empty: not used
   std::uint32_t inputs = 6;                  // on which both are evaluated if they are not shown to be equal
   bool refutes = true;                       // evaluates both at all
+  std::filesystem::path proof;               // file to write; empty: none
 };
 
 /// A pair of regions that is left: the nodes of either model between two values and values that both models have.
@@ -50,10 +51,24 @@ struct EqualityResult {
   std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them
   std::string evaluation;              // what was evaluated without a difference
   std::optional<OpenRegion> open;      // the smallest that is left
+  std::string proof_gap;               // why no proof was written, of equal models
+  std::uint64_t proof_bytes = 0;       // of the proof that was written
   double seconds = 0;
 };
 
 /// Throws InputError if the models have different inputs or outputs, and what `rule_check` throws.
 EqualityResult compare_models(const EqualityOptions& options);
+
+struct FollowedProof {
+  std::string before, after;
+  bool cleaned = false, normalizations_as_parts = false;  // as in EqualityResult
+  std::map<std::string, std::int64_t> lower_bounds, upper_bounds;
+  std::uint64_t steps = 0, rules = 0, constants = 0;  // constants: steps that compare elements
+  double seconds = 0;
+};
+
+/// Follows a proof that both models of `options` are equal, without a search. `rule_check` checks its rules. Throws
+/// InputError, with the file of the proof, if it does not show that.
+FollowedProof follow_proof(const EqualityOptions& options, const std::filesystem::path& proof);
 
 }  // namespace rulemill::optimize

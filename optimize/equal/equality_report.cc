@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "optimize/equal/prover/constant_agreement.h"
+#include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
 
@@ -116,6 +117,11 @@ Json refutation_json(const Refutation& found) {
   return json;
 }
 
+std::string written_proof_text(const EqualityResult& result) {
+  if (result.proof_bytes > 0) return fmt::format("proof: {}\n", runtime::format_bytes(result.proof_bytes));
+  return result.proof_gap.empty() ? "" : "no proof is written: " + result.proof_gap + "\n";
+}
+
 }  // namespace
 
 std::string to_text(const EqualityResult& result) {
@@ -123,7 +129,8 @@ std::string to_text(const EqualityResult& result) {
   const std::string seconds = fmt::format("{:.1f} s\n", result.seconds);
   if (result.verdict == Verdict::Equal) {
     return models + ": equal for all inputs" + sizes_text(result) +
-           ", as functions of real numbers; rounding may differ\n" + proof_text(result) + seconds;
+           ", as functions of real numbers; rounding may differ\n" + proof_text(result) + written_proof_text(result) +
+           seconds;
   }
   if (result.verdict == Verdict::Different) return models + ": different\n" + refutation_text(result) + seconds;
   return models + ": not shown to be equal or different\n" + proof_text(result) + open_text(result) + seconds;
@@ -150,6 +157,8 @@ Json to_json(const EqualityResult& result) {
                {"evaluation", result.evaluation},
                {"onnxruntime_difference", result.onnxruntime_difference}};
   if (result.refutation) json["refutation"] = refutation_json(*result.refutation);
+  if (!result.proof_gap.empty()) json["proof_gap"] = result.proof_gap;
+  if (result.proof_bytes > 0) json["proof_bytes"] = result.proof_bytes;
   if (result.open) {
     json["open"] = {{"value", result.open->value},
                     {"before_nodes", result.open->before_nodes},

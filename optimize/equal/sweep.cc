@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "optimize/equal/proof/proof_follower.h"
 #include "optimize/equal/prover/constant_agreement.h"
 #include "runtime/process/interrupt.h"
 
@@ -30,7 +31,7 @@ SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValu
   add_first_model();
   find_partners(outputs, matches);
   nodes_ = bank_.live_nodes(after_.import().outputs);
-  constants_.set_models(stored_constants(before_), stored_constants(after_));
+  constants_.set_models(add_stored_constants(bank_, before_), add_stored_constants(bank_, after_));
   while (next_ < nodes_.size()) {
     runtime::throw_if_interrupted("equal");
     const NodeId id = nodes_[next_++];
@@ -55,17 +56,6 @@ void Sweep::add_first_model() {
   }
 }
 
-/// Adds the model's stored constants; returns them.
-std::set<ValueId> Sweep::stored_constants(CanonicalModel& model) {
-  std::set<ValueId> constants;
-  for (const NodeId id : bank_.live_nodes(model.import().outputs)) {
-    if (bank_.node(id).kind != Node::Kind::Constant) continue;
-    model.add(id);
-    constants.insert(model.value(bank_.node(id).outputs[0]));
-  }
-  return constants;
-}
-
 /// Nodes that differ in their subgraphs are equal if their inputs are, and their subgraphs for equal captured values.
 void Sweep::merge_by_subgraphs(NodeId id) {
   const Node node = bank_.node(id);  // a copy, because the bank grows
@@ -81,6 +71,7 @@ void Sweep::merge_by_subgraphs(NodeId id) {
     const std::vector<ValueId>& outputs = bank_.node(record.node).outputs;
     for (std::size_t i = 0; i < std::min(outputs.size(), node.outputs.size()); ++i)
       after_.set_value(node.outputs[i], before_.value(outputs[i]));
+    if (recorder_ != nullptr) recorder_->fail("subgraphs are compared");
     return;
   }
 }
@@ -97,15 +88,22 @@ bool Sweep::prove_output(const ValuePair& output) {
   const ValuePair pair{before_.value(output.before), after_.value(output.after)};
   if (pair.before == pair.after) return true;
   if (bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
-  if (constants_.difference(pair.before, pair.after)) return true;
+  if (constants_.difference(pair.before, pair.after)) {
+    if (recorder_ != nullptr) recorder_->add(output.after, pair.before, nullptr, /*output=*/true);
+    return true;
+  }
   for (const std::uint32_t levels : window_levels) {
     const std::optional<EqualityWindow> window = provable_window(pair, {.levels = levels});
     if (!window || window->nodes.empty()) continue;
-    if (prove_by_rules(window->region) || prove_by_statement(window->region, StatementProver::Effort::Full))
+    if (prove_by_rules(window->region) || prove_by_statement(window->region, StatementProver::Effort::Full)) {
+      record(output.after, pair.before, /*output=*/true);
       return true;
+    }
     if (levels == 0) add_open(output.after, pair, window->nodes);
   }
-  return prove_with_open_constants(pair);
+  if (!prove_with_open_constants(pair)) return false;
+  record(output.after, pair.before, /*output=*/true);
+  return true;
 }
 
 /// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs, and
@@ -160,6 +158,14 @@ void Sweep::add_value(ValueId original) {
   if (!is_congruent) unmatched_.insert(original);
 }
 
+/// Adds the last proof to the recorded ones.
+void Sweep::record(ValueId original, ValueId partner, bool output) {
+  if (recorder_ == nullptr) return;
+  if (partner == after_.value(original)) return recorder_->add(original, partner, nullptr, output);
+  if (!proof_) return recorder_->fail("rules show a window without a statement");
+  recorder_->add(original, partner, &*proof_, output);
+}
+
 void Sweep::merge(ValueId original, ValueId partner) {
   after_.set_value(original, partner);
   merged_.emplace(original, partner);
@@ -173,6 +179,7 @@ bool Sweep::merge_constant(ValueId original, ValueId canonical) {
     if (!difference) continue;
     ++result_.constants;
     result_.constant_difference = std::max(result_.constant_difference, *difference);
+    if (recorder_ != nullptr) recorder_->add(original, candidate, nullptr);
     merge(original, candidate);
     return true;
   }
@@ -215,6 +222,7 @@ Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
                            prove_by_rules(window->region) ||
                            (!last && prove_by_statement(window->region, StatementProver::Effort::Full));
     if (is_proved) {
+      record(original, pair.before);
       merge(original, pair.before);
       failures_ = 0;
       return Attempt::Merged;
@@ -226,6 +234,7 @@ Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
     last = window;
   }
   if (last && prove_with_open_constants(pair)) {
+    record(original, pair.before);
     merge(original, pair.before);
     failures_ = 0;
     return Attempt::Merged;
@@ -250,13 +259,18 @@ bool Sweep::prove_transposed(ValueId original, ValuePair pair) {
 }
 
 bool Sweep::prove_inner(ValueId original, const std::vector<ValuePair>& forms, std::uint32_t levels) {
-  const bool is_proved = std::ranges::any_of(forms, [&](const ValuePair& each) {
+  const auto proved = std::ranges::find_if(forms, [&](const ValuePair& each) {
     if (each.before == each.after) return true;
     const std::optional<EqualityWindow> window = provable_window(each, {.levels = levels});
     return window && prove_inner(window->region);
   });
-  if (is_proved) merge(original, forms[0].before);
-  return is_proved;
+  if (proved == forms.end()) return false;
+  if (proved == forms.begin())
+    record(original, forms[0].before);
+  else if (recorder_ != nullptr)
+    recorder_->fail("a value is compared in another shape");
+  merge(original, forms[0].before);
+  return true;
 }
 
 /// Windows between inner values are small, and many: rules are not tried again for a window like one that they did not
@@ -273,6 +287,7 @@ bool Sweep::prove_inner(const Region& window) {
 bool Sweep::prove_by_rules(const Region& window) {
   const auto proof = prover_.prove(window);
   if (!proof) return false;
+  proof_ = recorder_ == nullptr ? std::nullopt : statements_.prove_shown(window, proof->known);
   ++result_.by_rules;
   for (const std::uint32_t rule : proof->rules) ++result_.rules[rule];
   result_.constants += proof->constants;
@@ -283,6 +298,7 @@ bool Sweep::prove_by_rules(const Region& window) {
 bool Sweep::prove_by_statement(const Region& window, StatementProver::Effort effort) {
   const auto statement = statements_.prove(window, effort);
   if (!statement) return false;
+  proof_ = *statement;
   ++result_.statements[statement->text];
   result_.constant_terms.insert(statement->terms.begin(), statement->terms.end());
   result_.constants += statement->constants;

@@ -15,6 +15,7 @@
 
 #include "optimize/equal/canonical_model.h"
 #include "optimize/equal/matching_values.h"
+#include "optimize/equal/proof/proof_recorder.h"
 #include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/prover/window.h"
 #include "optimize/equal/prover/window_prover.h"
@@ -49,7 +50,8 @@ using SubgraphsEqual = std::function<bool(std::uint32_t before, std::uint32_t af
 class Sweep {
  public:
   Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, ConstantComparison& constants,
-        WindowProver& prover, StatementProver& statements, WindowSplit& splits, SubgraphsEqual subgraphs_equal)
+        WindowProver& prover, StatementProver& statements, WindowSplit& splits, SubgraphsEqual subgraphs_equal,
+        ProofRecorder* recorder)
       : bank_(bank),
         before_(before),
         after_(after),
@@ -57,7 +59,8 @@ class Sweep {
         prover_(prover),
         statements_(statements),
         splits_(splits),
-        subgraphs_equal_(std::move(subgraphs_equal)) {}
+        subgraphs_equal_(std::move(subgraphs_equal)),
+        recorder_(recorder) {}
 
   /// `outputs` are pairs of original values. A value that `matches` has is compared with its matches only, others with
   /// values of their name. After `max_failures` pairs in a row that are not merged, no further pair is tried: their
@@ -69,7 +72,6 @@ class Sweep {
   enum class Attempt : std::uint8_t { Merged, Split, Failed };
 
   void add_first_model();
-  std::set<ValueId> stored_constants(CanonicalModel& model);
   void merge_by_subgraphs(NodeId id);
   bool has_equal_inputs(const ImportedModel::NodeRecord& before, const ImportedModel::NodeRecord& after) const;
   bool prove_output(const ValuePair& output);
@@ -85,6 +87,7 @@ class Sweep {
   bool prove_inner(ValueId original, const std::vector<ValuePair>& forms, std::uint32_t levels = 0);
   bool prove_inner(const Region& window);
   bool prove_by_rules(const Region& window);
+  void record(ValueId original, ValueId partner, bool output = false);
   bool prove_by_statement(const Region& window, StatementProver::Effort effort);
   bool split(ValueId original, const EqualityWindow& window);
   void add_open(ValueId original, ValuePair pair, const std::vector<NodeId>& nodes);
@@ -96,6 +99,8 @@ class Sweep {
   StatementProver& statements_;
   WindowSplit& splits_;
   const SubgraphsEqual subgraphs_equal_;
+  ProofRecorder* recorder_;                     // of the steps, if a proof is written
+  std::optional<ProvedStatement> proof_;        // of the last window; none if rules show it
   std::vector<NodeId> nodes_;               // of the second model
   std::size_t next_ = 0;                    // node to add
   std::unordered_set<NodeId> first_nodes_;  // canonical nodes of the first model

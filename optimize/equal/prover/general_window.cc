@@ -81,7 +81,7 @@ class Generalization {
   Generalization(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators, const Region& window)
       : bank_(bank), constants_(constants), operators_(operators), window_(window) {}
 
-  GeneralWindow run(NumberForm form, std::vector<algebra::Poly>& names) {
+  GeneralWindow run(NumberForm form, std::vector<algebra::Poly>& names, std::span<const KnownConstant> known) {
     const bool has_multiples = form == NumberForm::Multiples;
     const std::set<std::int64_t> fixed = parameters(has_multiples ? 1 : max_small_number);
     const GeneralSizes general(bank_.symbols(), names, numbers(form, fixed),
@@ -98,7 +98,7 @@ class Generalization {
       reached_[side] = values_below(window_.graph, window_.graph.outputs[side]);
     find_operators();
     if (form == NumberForm::Literals) find_numbers();
-    find_definitions();
+    find_definitions(known);
     for (GeneralLeaf& leaf : result_.leaves) {
       for (TermNode& node : leaf.computed) node.sizes = general(std::move(node.sizes));
     }
@@ -202,9 +202,19 @@ class Generalization {
   }
 
   /// Finds constants of one side that a term computes from those of the other: what an optimizer stored in their place.
-  void find_definitions() {
+  void find_definitions(std::span<const KnownConstant> known) {
     ConstantTerms terms(bank_, constants_);
     std::set<std::uint32_t> used;  // as arguments
+    for (const KnownConstant& each : known) {
+      GeneralLeaf& given = result_.leaves[each.leaf];
+      std::vector<TermNode> nodes;
+      if (!given.computed.empty() || given.number || used.contains(each.leaf) || !add_term(each.computed, nodes) ||
+          nodes.empty())
+        continue;
+      given.computed = result_.terms[each.leaf] = nodes;
+      for (const TermNode& node : nodes) used.insert(node.arguments.begin(), node.arguments.end());
+      ++result_.constants;
+    }
     for (const std::uint32_t leaf : largest_first()) {
       GeneralLeaf& given = result_.leaves[leaf];
       if (!given.constant || !given.computed.empty() || given.number || is_shared(leaf) || used.contains(leaf) ||
@@ -218,6 +228,25 @@ class Generalization {
       ++result_.constants;
       result_.constant_difference = std::max(result_.constant_difference, term->difference);
     }
+  }
+
+  /// Adds the nodes of a computed constant down to leaves that are not computed from others. Returns the number of its
+  /// value in terms; nullopt if it has another constant.
+  std::optional<std::uint32_t> add_term(ValueId value, std::vector<TermNode>& nodes) const {
+    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
+      if (window_.leaves[leaf].value == value)
+        return result_.leaves[leaf].depends_on_leaves() ? std::nullopt : std::optional(leaf);
+    }
+    const Node& node = bank_.node_of(value);
+    if (node.kind != Node::Kind::Algebra) return std::nullopt;
+    TermNode created{node.instance, {}, node.sizes, bank_.value(value).output};
+    for (const ValueId argument : node.arguments) {
+      const auto number = add_term(argument, nodes);
+      if (!number) return std::nullopt;
+      created.arguments.push_back(*number);
+    }
+    nodes.push_back(std::move(created));
+    return TermNode::inner + static_cast<std::uint32_t>(nodes.size() - 1);
   }
 
   /// A constant that repeats a smaller one is a term of it, and a negative number one of a positive number, which may
@@ -271,8 +300,9 @@ class Generalization {
 }  // namespace
 
 GeneralWindow generalize(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
-                         const Region& window, NumberForm form, std::vector<algebra::Poly>& names) {
-  return Generalization(bank, constants, operators, window).run(form, names);
+                         const Region& window, NumberForm form, std::vector<algebra::Poly>& names,
+                         std::span<const KnownConstant> known) {
+  return Generalization(bank, constants, operators, window).run(form, names, known);
 }
 
 }  // namespace rulemill::optimize

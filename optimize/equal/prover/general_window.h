@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "algebra/sizes/poly.h"
 #include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/prover/constant_operators.h"
 #include "optimize/equal/prover/constant_terms.h"
+#include "optimize/equal/prover/window_prover.h"
 #include "optimize/search/region.h"
 
 namespace rulemill::optimize {
@@ -46,8 +48,10 @@ enum class NumberForm : std::uint8_t {
   Multiples,     // numbers among the parameters, such as strides, stay; sizes of inputs may be multiples of them
 };
 
-/// `names` are the sizes that stand for numbers, shared by all windows; it grows.
+/// `names` are the sizes that stand for numbers, shared by all windows; it grows. `known`: terms of constants that are
+/// not searched.
 GeneralWindow generalize(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
-                         const Region& window, NumberForm form, std::vector<algebra::Poly>& names);
+                         const Region& window, NumberForm form, std::vector<algebra::Poly>& names,
+                         std::span<const KnownConstant> known = {});
 
 }  // namespace rulemill::optimize

@@ -49,6 +49,7 @@ std::optional<LeafDefinition> LeafDefinitionSearch::agreeing_term(std::uint32_t 
     const auto built = build(definition);
     if (!built || !bank_.node_of(*built).constant) continue;
     if (const auto difference = constants_.difference(*built, window_.leaves[leaf].value)) {
+      definition.value = *built;
       definition.difference = *difference;
       return definition;
     }

@@ -19,6 +19,7 @@ struct LeafDefinition {
   std::uint32_t leaf = 0;
   std::vector<RegionNode> nodes;  // their values are numbered after the leaves
   std::uint32_t root = 0;         // number of the term's value
+  ValueId value{};                // the term in the bank
   double difference = 0;          // of the elements
 };
 

@@ -62,12 +62,14 @@ struct WindowProver::Impl : RegionEGraph {
   std::vector<LeafDefinition> definitions;  // in the current window
   ENodeId window_end = 0;                   // of the window's own nodes in the e-graph
   WindowProof proof;
+  std::size_t own_leaves = 0;  // of the window that is proved
   std::map<std::string, std::optional<WindowProof>> searched;  // by window
 };
 
 std::optional<WindowProof> WindowProver::Impl::prove(Region window) {
   definitions.clear();
   proof = {};
+  own_leaves = window.leaves.size();
   for (std::uint32_t round = 0; round < max_rounds; ++round) {
     bool is_smaller = false;
     for (const bool core_only : {true, false}) {
@@ -191,6 +193,7 @@ std::uint32_t WindowProver::Impl::constant_leaf(Region& window, ValueId value) {
     if (!difference) continue;
     ++proof.constants;
     proof.constant_difference = std::max(proof.constant_difference, *difference);
+    if (i < own_leaves) proof.known.push_back({i, value});
     return i;
   }
   window.leaves.push_back({value, true});
@@ -241,6 +244,7 @@ bool WindowProver::Impl::define_leaves(const Region& window) {
   for (const LeafDefinition& definition : found) {
     ++proof.constants;
     proof.constant_difference = std::max(proof.constant_difference, definition.difference);
+    if (definition.leaf < own_leaves) proof.known.push_back({definition.leaf, definition.value});
   }
   definitions.insert(definitions.end(), found.begin(), found.end());
   return !found.empty();

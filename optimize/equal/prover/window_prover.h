@@ -16,10 +16,17 @@
 
 namespace rulemill::optimize {
 
+/// A constant leaf of a window and a computed constant with its elements.
+struct KnownConstant {
+  std::uint32_t leaf = 0;
+  ValueId computed{};
+};
+
 struct WindowProof {
   std::vector<std::uint32_t> rules;  // indices in the rule set, in order of application
   std::uint32_t constants = 0;       // that were compared by value
   double constant_difference = 0;    // the largest
+  std::vector<KnownConstant> known;  // what leaves were found to be
 };
 
 class WindowProver {

@@ -76,6 +76,23 @@ algebra::TermId positive_term(algebra::TermId variable, algebra::TermBank& terms
   return terms.output(terms.apply(library.instantiate("positive", {}, scalar).id, std::span(&variable, 1), {}), 0);
 }
 
+std::string variable_name(const GeneralLeaf& leaf, std::size_t number) {
+  return (leaf.constant ? "w" : "x") + std::to_string(number + 1);
+}
+
+StatementInstance instance_of(const GeneralWindow& general, const Region& window) {
+  StatementInstance instance{{}, general.actual, {}};
+  for (std::size_t number = 0; number < general.leaves.size(); ++number) {
+    const GeneralLeaf& leaf = general.leaves[number];
+    const ValueId value = window.leaves[number].value;
+    if (leaf.computed.empty() && !leaf.number)
+      instance.variables.emplace_back(variable_name(leaf, number), value);
+    else
+      instance.constants.push_back(value);
+  }
+  return instance;
+}
+
 /// Returns the rule of one window; nullopt if each side depends on a leaf that the other one does not have. One may:
 /// a sum that a normalization returns next to its result does not depend on the scale.
 std::optional<std::string> statement_of(const GeneralWindow& general, const RegionGraph& graph, GraphBank& bank) {
@@ -104,7 +121,7 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
       values[number] = number_term(*leaf.number, terms, bank.library());
       continue;
     }
-    const std::string name = (leaf.constant ? "w" : "x") + std::to_string(number + 1);
+    const std::string name = variable_name(leaf, number);
     values[number] = terms.variable(name, static_cast<std::uint32_t>(leaf.type->size()));
     shapes[values[number]] = *leaf.type;
     if (leaf.positive) values[number] = positive_term(values[number], terms, bank.library());
@@ -132,18 +149,25 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
 }  // namespace
 
 std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effort effort) {
-  if (!proof_ || window.graph.nodes.size() > max_statement_nodes) return std::nullopt;
+  return prove(window, effort, {}, max_statement_nodes);
+}
+
+std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effort effort,
+                                                      std::span<const KnownConstant> known_constants,
+                                                      std::size_t max_nodes) {
+  if (!proof_ || window.graph.nodes.size() > max_nodes) return std::nullopt;
   if (effort == Effort::Known && known_.proved.empty()) return std::nullopt;
   for (const NumberForm form : {NumberForm::Products, NumberForm::SmallLiteral, NumberForm::Multiples,
                                 NumberForm::Independent, NumberForm::Literals}) {
-    const GeneralWindow general = generalize(bank_, constants_, operators_, window, form, known_.sizes);
+    const GeneralWindow general = generalize(bank_, constants_, operators_, window, form, known_.sizes, known_constants);
     auto statement = statement_of(general, window.graph, bank_);
     if (!statement) continue;
     auto known = known_.proved.find(*statement);
     if (known == known_.proved.end() && effort == Effort::Full)
       known = known_.proved.emplace(*statement, proof_(*statement, bank_.library())).first;
     if (known == known_.proved.end() || !known->second) continue;
-    ProvedStatement proved{std::move(*statement), {}, general.constants, general.constant_difference};
+    ProvedStatement proved{std::move(*statement), {},           general.constants, general.constant_difference,
+                           *known->second, instance_of(general, window)};
     for (const auto& [leaf, term] : general.terms) proved.terms.push_back(text_of(window, leaf, term));
     return proved;
   }

@@ -1,0 +1,187 @@
+#include "optimize/equal/proof/model_term.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "algebra/terms/rule_text.h"
+#include "optimize/search/positivity.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// The values of a model by name, and the numbers in attributes, which have none, by node.
+std::vector<std::pair<std::string, ValueId>> sorted_names(const CanonicalModel& model) {
+  std::vector<std::pair<std::string, ValueId>> names(model.import().values.begin(), model.import().values.end());
+  const std::vector<ImportedModel::NodeRecord>& nodes = model.import().nodes;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (std::size_t i = 0; i < nodes[node].literals.size(); ++i)
+      names.emplace_back(fmt::format("#{}.{}", node, i), nodes[node].literals[i]);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::optional<ValueId> value_named(const std::vector<std::pair<std::string, ValueId>>& names, const std::string& name) {
+  const auto found = std::ranges::lower_bound(names, name, {}, &std::pair<std::string, ValueId>::first);
+  return found == names.end() || found->first != name ? std::nullopt : std::optional(found->second);
+}
+
+proto::ModelName name_in(const std::string& name, bool after) {
+  proto::ModelName named;
+  named.set_name(name);
+  named.set_after(after);
+  return named;
+}
+
+/// A term over named values in text form.
+class TermWriter {
+ public:
+  TermWriter(const GraphBank& bank, std::function<std::optional<proto::ModelName>(ValueId)> name_of)
+      : bank_(bank), name_of_(std::move(name_of)), terms_(bank.library()) {}
+
+  std::optional<proto::ModelTerm> write(ValueId value) {
+    const auto root = term(value);
+    if (!root) return std::nullopt;
+    if (!terms_.term(*root).is_variable) result_.set_text(algebra::to_string(*root, terms_, bank_.symbols()));
+    return std::move(result_);
+  }
+
+ private:
+  std::optional<algebra::TermId> term(ValueId value) {
+    if (const auto known = known_.find(value); known != known_.end()) return known->second;
+    const ValueType& type = bank_.value(value).type;
+    if (const auto name = name_of_(value)) {
+      const std::uint32_t rank = type ? static_cast<std::uint32_t>(type->size()) : 0;
+      const algebra::TermId variable = terms_.variable("v" + std::to_string(result_.names_size()), rank);
+      *result_.add_names() = *name;
+      return known_[value] = variable;
+    }
+    const Node& node = bank_.node_of(value);
+    if (node.kind != Node::Kind::Algebra) return std::nullopt;
+    std::vector<algebra::TermId> arguments;
+    for (const ValueId argument : node.arguments) {
+      const auto each = term(argument);
+      if (!each) return std::nullopt;
+      arguments.push_back(*each);
+    }
+    const algebra::NodeId created = terms_.apply(node.instance, arguments, node.sizes);
+    return known_[value] = terms_.output(created, bank_.value(value).output);
+  }
+
+  const GraphBank& bank_;
+  const std::function<std::optional<proto::ModelName>(ValueId)> name_of_;
+  algebra::TermBank terms_;
+  std::map<ValueId, algebra::TermId> known_;
+  proto::ModelTerm result_;
+};
+
+}  // namespace
+
+ModelTerms::ModelTerms(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after)
+    : bank_(bank),
+      before_(before),
+      after_(after),
+      before_names_(sorted_names(before)),
+      after_names_(sorted_names(after)) {}
+
+std::optional<proto::ModelTerm> ModelTerms::own(ValueId original) const {
+  return term(original, [&](ValueId value) -> std::optional<proto::ModelName> {
+    for (const auto& [name, id] : after_names_) {
+      if (id == value) return name_in(name, true);
+    }
+    return std::nullopt;
+  });
+}
+
+std::optional<proto::ModelTerm> ModelTerms::canonical(ValueId value) const {
+  return term(value, [&](ValueId each) { return canonical_name(each); });
+}
+
+/// Terms of the second model that it alone has change with what is merged below them: only what has no term is named.
+std::optional<proto::ModelName> ModelTerms::canonical_name(ValueId value) const {
+  for (const auto& [name, id] : before_names_) {
+    if (before_.has(id) && before_.value(id) == value) return name_in(name, false);
+  }
+  if (bank_.node_of(value).kind == Node::Kind::Algebra) return std::nullopt;
+  for (const auto& [name, id] : after_names_) {
+    if (after_.has(id) && after_.value(id) == value) return name_in(name, true);
+  }
+  return std::nullopt;
+}
+
+std::optional<proto::ModelTerm> ModelTerms::term(ValueId value, const NameOf& name_of) const {
+  return TermWriter(bank_, name_of).write(value);
+}
+
+std::optional<ValueId> ModelTerms::find_own(const proto::ModelTerm& term) const {
+  return find(term, [&](const proto::ModelName& name) { return value_named(after_names_, name.name()); });
+}
+
+std::optional<ValueId> ModelTerms::find_canonical(const proto::ModelTerm& term) const {
+  return find(term, [&](const proto::ModelName& name) -> std::optional<ValueId> {
+    const CanonicalModel& model = name.after() ? after_ : before_;
+    const auto original = value_named(name.after() ? after_names_ : before_names_, name.name());
+    return original && model.has(*original) ? std::optional(model.value(*original)) : std::nullopt;
+  });
+}
+
+std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const ValueOf& value_of) const {
+  std::vector<ValueId> values;
+  for (const proto::ModelName& name : term.names()) {
+    const auto value = value_of(name);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  if (term.text().empty()) return values.size() == 1 ? std::optional(values[0]) : std::nullopt;
+  std::map<std::string, algebra::Shape> shapes;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const ValueType& type = bank_.value(values[i]).type;
+    if (!type) return std::nullopt;
+    shapes.emplace("v" + std::to_string(i), *type);
+  }
+  algebra::TermBank terms(bank_.library());
+  const algebra::Rule parsed =
+      algebra::parse_terms(term.text(), "a step", shapes, bank_.library(), terms, bank_.symbols());
+  if (parsed.source.size() != 1) return std::nullopt;
+  const DataType type = values.empty() ? DataType::Float32 : bank_.value(values[0]).type.data_type;
+  TermBuilder builder(bank_, terms, {}, type, [](ValueId value) { return std::optional(value); });
+  for (std::size_t i = 0; i < values.size(); ++i)
+    builder.set(terms.variable("v" + std::to_string(i), static_cast<std::uint32_t>(shapes.at("v" + std::to_string(i)).size())),
+                values[i]);
+  return builder.build(parsed.source[0]);
+}
+
+std::optional<ValueId> TermBuilder::build(algebra::TermId term) {
+  if (const auto known = values_.find(term); known != values_.end()) return known->second;
+  if (terms_.term(term).is_variable) return std::nullopt;
+  const auto built = build_node(term);
+  if (built) values_.emplace(term, *built);
+  return built;
+}
+
+std::optional<ValueId> TermBuilder::build_node(algebra::TermId term) {
+  const algebra::Node& node = terms_.node_of(term);
+  std::vector<ValueId> arguments;
+  for (const algebra::TermId argument : node.arguments) {
+    const auto built = build(argument);
+    if (!built) return std::nullopt;
+    arguments.push_back(*built);
+  }
+  const algebra::OperatorInstance& instance = terms_.instance_of(term);
+  const auto is_symbolic = [](const auto& each) { return std::holds_alternative<algebra::Symbolic>(each.second); };
+  if (std::ranges::any_of(instance.parameters, is_symbolic)) return std::nullopt;
+  if (algebra::is_positive_operator(instance))
+    return PositivityAnalysis(bank_).is_positive(arguments[0]) ? std::optional(arguments[0]) : std::nullopt;
+  std::vector<algebra::Poly> sizes;
+  for (const algebra::Poly& size : node.sizes) sizes.push_back(bank_.symbols().substitute(size, sizes_));
+  const auto created = bank_.apply(node.instance, arguments, sizes, type_);
+  return created ? use_(bank_.node(*created).outputs[terms_.term(term).output]) : std::nullopt;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,69 @@
+// Values of two models by the names that the models have for them: what a proof stores in place of ids.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "algebra/terms/term.h"
+#include "model_proof.pb.h"
+#include "optimize/equal/canonical_model.h"
+
+namespace rulemill::optimize {
+
+/// Names the values of a bank, and finds them again.
+class ModelTerms {
+ public:
+  ModelTerms(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after);
+
+  /// Returns a term for a value of the second model, over its own names; nullopt if an unnamed node has none.
+  std::optional<proto::ModelTerm> own(ValueId original) const;
+  /// Returns a term for a canonical value, over the names that both models have for canonical values now.
+  std::optional<proto::ModelTerm> canonical(ValueId value) const;
+
+  /// Return the value; nullopt if a name or the text has none. They may add nodes to the bank.
+  std::optional<ValueId> find_own(const proto::ModelTerm& term) const;
+  std::optional<ValueId> find_canonical(const proto::ModelTerm& term) const;
+
+ private:
+  using NameOf = std::function<std::optional<proto::ModelName>(ValueId)>;
+  using ValueOf = std::function<std::optional<ValueId>(const proto::ModelName&)>;
+
+  std::optional<proto::ModelTerm> term(ValueId value, const NameOf& name_of) const;
+  std::optional<ValueId> find(const proto::ModelTerm& term, const ValueOf& value_of) const;
+  std::optional<proto::ModelName> canonical_name(ValueId value) const;
+
+  GraphBank& bank_;
+  const CanonicalModel &before_, &after_;
+  std::vector<std::pair<std::string, ValueId>> before_names_, after_names_;  // sorted
+};
+
+/// Builds terms of a rule, or of a text, in a bank.
+class TermBuilder {
+ public:
+  /// Called with each value that is built; returns what takes its place, nullopt to give up.
+  using Use = std::function<std::optional<ValueId>(ValueId)>;
+
+  TermBuilder(GraphBank& bank, const algebra::TermBank& terms, algebra::Substitution sizes, DataType type, Use use)
+      : bank_(bank), terms_(terms), sizes_(std::move(sizes)), type_(type), use_(std::move(use)) {}
+
+  void set(algebra::TermId variable, ValueId value) { values_[variable] = value; }
+  /// Returns nullopt if a node is ill-typed, has a symbolic parameter, or if `use` gives up. The positivity operator is
+  /// its argument, which must be positive.
+  std::optional<ValueId> build(algebra::TermId term);
+
+ private:
+  std::optional<ValueId> build_node(algebra::TermId term);
+
+  GraphBank& bank_;
+  const algebra::TermBank& terms_;
+  const algebra::Substitution sizes_;
+  const DataType type_;
+  const Use use_;
+  std::unordered_map<algebra::TermId, ValueId> values_;
+};
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,165 @@
+#include "optimize/equal/proof/proof_follower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "algebra/language/poly_parser.h"
+#include "algebra/rules/rule_set_format.h"
+#include "algebra/terms/size_condition.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+constexpr std::uint32_t proof_schema_version = 1;
+
+[[noreturn]] void fail(const std::string& file, int step, const std::string& what) {
+  throw runtime::InputError(file, fmt::format("step {} {}", step + 1, what));
+}
+
+/// Returns whether the size is a number or an open dimension: these are at least 1, as sizes of rules are.
+bool is_positive(const algebra::Poly& size, const algebra::Symbols& symbols) {
+  if (const auto number = size.constant()) return *number >= 1;
+  const std::vector<algebra::Atom> atoms = symbols.atoms(size);
+  return atoms.size() == 1 && size == algebra::Poly(atoms[0]);
+}
+
+}  // namespace
+
+std::set<ValueId> add_stored_constants(const GraphBank& bank, CanonicalModel& model) {
+  std::set<ValueId> constants;
+  for (const NodeId id : bank.live_nodes(model.import().outputs)) {
+    if (bank.node(id).kind != Node::Kind::Constant) continue;
+    model.add(id);
+    constants.insert(model.value(bank.node(id).outputs[0]));
+  }
+  return constants;
+}
+
+void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs,
+                           const std::string& file) {
+  const ModelTerms names(bank_, before_, after_);
+  std::unordered_map<ValueId, std::vector<int>> steps;  // by original value of the second model
+  std::vector<int> of_outputs;
+  for (int i = 0; i < proof.steps_size(); ++i) {
+    const auto original = names.find_own(proof.steps(i).value());
+    if (!original) fail(file, i, "is about a value that the second model does not have");
+    (proof.steps(i).output() ? of_outputs : steps[*original]).push_back(i);
+  }
+  const auto partner_of = [&](int step) {
+    const auto partner = names.find_canonical(proof.steps(step).partner());
+    if (!partner) fail(file, step, "names a value that the first model does not have");
+    return *partner;
+  };
+  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) before_.add(id);
+  constants_.set_models(add_stored_constants(bank_, before_), add_stored_constants(bank_, after_));
+  for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
+    after_.add(id);
+    for (const ValueId original : std::vector<ValueId>(bank_.node(id).outputs)) {
+      for (const int step : steps[original]) {
+        const ValueId canonical = after_.value(original), partner = partner_of(step);
+        if (!holds(proof.steps(step), partner, canonical, names)) fail(file, step, "does not hold");
+        equal_.emplace(canonical, partner);
+        after_.set_value(original, partner);
+      }
+    }
+  }
+  std::set<std::pair<ValueId, ValueId>> shown;
+  for (const int step : of_outputs) {
+    const ValueId canonical = after_.value(*names.find_own(proof.steps(step).value())), partner = partner_of(step);
+    if (!holds(proof.steps(step), partner, canonical, names)) fail(file, step, "does not hold");
+    shown.emplace(partner, canonical);
+  }
+  for (const ValuePair& pair : outputs) {
+    const ValueId before = before_.value(pair.before), after = after_.value(pair.after);
+    if (before != after && !shown.contains({before, after}))
+      throw runtime::InputError(file, "does not show that output " + bank_.value(pair.before).name + " is equal");
+  }
+}
+
+bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId canonical, const ModelTerms& names) {
+  if (partner == canonical) return true;
+  if (const auto known = equal_.find(canonical); known != equal_.end() && known->second == partner) return true;
+  const ValueType &first = bank_.value(partner).type, &second = bank_.value(canonical).type;
+  if (!first || first != second) return false;
+  if (step.rule().empty()) return constants_.difference(partner, canonical).has_value();
+  const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
+  return record != rules_.rules.end() && is_instance(record->rule, step, partner, canonical, names);
+}
+
+/// Rules speak of real numbers, and of one float type.
+bool ProofFollower::has_type(ValueId value, const algebra::Shape& shape, DataType type) {
+  const ValueType& own = bank_.value(value).type;
+  if (!own || *own != shape || (is_float(own.data_type) && own.data_type != type)) return false;
+  return !bank_.node_of(value).constant || constants_.is_finite(value);
+}
+
+bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner,
+                                ValueId canonical, const ModelTerms& names) {
+  if (!rule.packs.empty() || rule.source.size() != 1) return false;
+  algebra::Symbols& symbols = bank_.symbols();
+  algebra::Substitution sizes;
+  for (const proto::ModelSize& size : step.sizes())
+    sizes.emplace(symbols.size(size.name()), algebra::parse_poly(size.value(), "a size of step", symbols));
+  for (const std::string& name : algebra::used_size_names(rule, terms_, symbols)) {
+    const auto bound = sizes.find(symbols.size(name));
+    if (bound == sizes.end() || !is_positive(bound->second, symbols)) return false;
+  }
+  for (const algebra::SizeCondition& condition : rule.condition) {
+    if (algebra::holds(algebra::substitute(condition, sizes, symbols), symbols) != algebra::Truth::Yes) return false;
+  }
+  const DataType type = bank_.value(canonical).type.data_type;
+  std::vector<ValueId> stored;
+  for (const proto::ModelTerm& constant : step.constants()) {
+    const auto value = names.find_canonical(constant);
+    if (!value) return false;
+    stored.push_back(*value);
+  }
+  TermBuilder builder(bank_, terms_, sizes, type, [&](ValueId built) -> std::optional<ValueId> {
+    if (!has_type(built, *bank_.value(built).type, type)) return std::nullopt;
+    if (!bank_.node_of(built).constant) {
+      const auto merged = equal_.find(built);
+      return merged == equal_.end() ? built : merged->second;
+    }
+    const auto agrees = [&](ValueId each) { return each == built || constants_.difference(each, built).has_value(); };
+    const auto found = std::ranges::find_if(stored, agrees);
+    return found == stored.end() ? built : *found;
+  });
+  for (std::size_t i = 0; i < rule.variables.size(); ++i) {
+    const std::string& name = terms_.term(rule.variables[i]).name;
+    const auto variable = std::ranges::find(step.variables(), name, &proto::ModelVariable::name);
+    const auto value = variable == step.variables().end() ? std::nullopt : names.find_canonical(variable->value());
+    algebra::Shape shape = rule.shapes[i];
+    for (algebra::Poly& size : shape) size = symbols.substitute(size, sizes);
+    if (!value || !has_type(*value, shape, type)) return false;
+    builder.set(rule.variables[i], *value);
+  }
+  const auto source = builder.build(rule.source[0]), target = builder.build(rule.target[0]);
+  return source && target &&
+         ((*source == partner && *target == canonical) || (*source == canonical && *target == partner));
+}
+
+proto::ModelProof read_model_proof(const std::filesystem::path& path) {
+  const std::string bytes = runtime::read_file(path);
+  proto::ModelProof proof;
+  if (!proof.ParseFromString(bytes) || proof.schema_version() == 0)
+    throw runtime::InputError(path.string(), "is no proof that two models are equal, or is cut short");
+  if (proof.schema_version() != proof_schema_version)
+    throw runtime::InputError(path.string(), fmt::format("has schema version {}, expected {}", proof.schema_version(),
+                                                         proof_schema_version));
+  if (!algebra::has_valid_checksum(bytes))
+    throw runtime::InputError(path.string(), "its checksum does not match its content: the file is damaged");
+  return proof;
+}
+
+void write_model_proof(proto::ModelProof proof, const std::filesystem::path& path) {
+  proof.set_schema_version(proof_schema_version);
+  const std::string content = proof.SerializeAsString();
+  runtime::write_file(path, content + algebra::checksum_field(content));
+}
+
+}  // namespace rulemill::optimize

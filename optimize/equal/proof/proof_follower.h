@@ -1,0 +1,46 @@
+// Follows a proof that two models are equal: builds the instances of its rules in both models. It searches for nothing.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "algebra/rules/rule_set.h"
+#include "optimize/equal/proof/model_term.h"
+#include "optimize/equal/prover/constant_agreement.h"
+#include "optimize/equal/prover/window.h"
+
+namespace rulemill::optimize {
+
+class ProofFollower {
+ public:
+  /// `rules` are over `terms` and the bank's symbols. They are believed: their certificates are checked elsewhere.
+  ProofFollower(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, ConstantComparison& constants,
+                const algebra::RuleSet& rules, const algebra::TermBank& terms)
+      : bank_(bank), before_(before), after_(after), constants_(constants), rules_(rules), terms_(terms) {}
+
+  /// Throws InputError of `file`, with the step, unless the steps show that each pair of original values is equal.
+  void follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs, const std::string& file);
+
+ private:
+  bool holds(const proto::ModelStep& step, ValueId partner, ValueId canonical, const ModelTerms& names);
+  bool is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner, ValueId canonical,
+                   const ModelTerms& names);
+  bool has_type(ValueId value, const algebra::Shape& shape, DataType type);
+
+  GraphBank& bank_;
+  CanonicalModel &before_, &after_;
+  ConstantComparison& constants_;
+  const algebra::RuleSet& rules_;
+  const algebra::TermBank& terms_;
+  std::unordered_map<ValueId, ValueId> equal_;  // terms of the second model that were merged, by canonical value
+};
+
+/// Adds a model's nodes to its canonical terms. Returns those of its stored constants.
+std::set<ValueId> add_stored_constants(const GraphBank& bank, CanonicalModel& model);
+
+/// Read and write the file of a proof. Throw IoError, and InputError for what is no proof.
+proto::ModelProof read_model_proof(const std::filesystem::path& path);
+void write_model_proof(proto::ModelProof proof, const std::filesystem::path& path);
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,70 @@
+#include "optimize/equal/proof/proof_recorder.h"
+
+#include <algorithm>
+
+#include "algebra/terms/rule_text.h"
+
+namespace rulemill::optimize {
+
+void ProofRecorder::add(ValueId original, ValueId partner, const ProvedStatement* statement, bool output) {
+  proto::ModelStep step;
+  const auto value = terms_.own(original), other = terms_.canonical(partner);
+  bool has_names = value && other;
+  if (has_names) {
+    *step.mutable_value() = *value;
+    *step.mutable_partner() = *other;
+    step.set_output(output);
+    if (statement != nullptr) {
+      const auto [rule, is_new] = rules_.try_emplace(statement->text);
+      if (is_new) rule->second = {"s" + std::to_string(rules_.size()), statement->certificate};
+      step.set_rule(rule->second.first);
+      has_names = write(statement->instance, step);
+    }
+  }
+  if (!has_names) return fail("a step is about a value of an unnamed node");
+  steps_.push_back(std::move(step));
+}
+
+bool ProofRecorder::write(const StatementInstance& instance, proto::ModelStep& step) {
+  for (const auto& [name, value] : instance.variables) {
+    const auto term = terms_.canonical(value);
+    if (!term) return false;
+    proto::ModelVariable& variable = *step.add_variables();
+    variable.set_name(name);
+    *variable.mutable_value() = *term;
+  }
+  std::map<std::string, std::string> sizes;  // sorted
+  for (const auto& [atom, size] : instance.sizes)
+    sizes.emplace(bank_.symbols().name(atom), bank_.symbols().to_string(size));
+  for (const auto& [name, value] : sizes) {
+    proto::ModelSize& size = *step.add_sizes();
+    size.set_name(name);
+    size.set_value(value);
+  }
+  return std::ranges::all_of(instance.constants, [&](ValueId constant) {
+    const auto term = terms_.canonical(constant);
+    if (term) *step.add_constants() = *term;
+    return term.has_value();
+  });
+}
+
+proto::ModelProof ProofRecorder::proof() const {
+  proto::ModelProof proof;
+  for (const proto::ModelStep& step : steps_) *proof.add_steps() = step;
+  algebra::Library& library = bank_.library();
+  algebra::TermBank terms(library);
+  algebra::Symbols symbols;
+  algebra::RuleSet rules;
+  for (const auto& [text, named] : rules_) {
+    algebra::RuleRecord record;
+    record.rule = algebra::parse_rule(text, named.first, library, terms, symbols);
+    record.certificate = named.second;
+    record.rule.id = named.first;
+    record.rule.tier = algebra::Tier::Core;
+    rules.rules.push_back(std::move(record));
+  }
+  proof.set_rules(algebra::serialize(rules, terms, symbols));
+  return proof;
+}
+
+}  // namespace rulemill::optimize
