@@ -38,11 +38,12 @@ void add_out_option(CLI::App& app, Options& options) {
       ->required();
 }
 
-void add_rules_operand(CLI::App& app, Options& options) {
+void add_rules_operand(CLI::App& app, Options& options, const std::string& more) {
   // The name --rules, which some commands had before, is not in the help.
   options.files
-      .reads(app.add_option("RULES,--rules", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb"),
-             PathKind::Database)
+      .reads(
+          app.add_option("RULES,--rules", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb" + more),
+          PathKind::Database)
       ->required();
 }
 

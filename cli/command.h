@@ -49,11 +49,11 @@ struct Context {
 using Command = std::function<void(Context&)>;
 
 /// Options that several subcommands have.
-void add_profile_options(CLI::App& app, Options& options);     // --profile, --max-ops, --seed
-void add_out_option(CLI::App& app, Options& options);          // --out, required
-void add_rules_operand(CLI::App& app, Options& options);       // RULES
-void add_definitions_option(CLI::App& app, Options& options);  // --definitions
-void add_common_options(CLI::App& app, Options& options);      // --json, --quiet, --log-level, --progress
+void add_profile_options(CLI::App& app, Options& options);                              // --profile, --max-ops, --seed
+void add_out_option(CLI::App& app, Options& options);                                   // --out, required
+void add_rules_operand(CLI::App& app, Options& options, const std::string& more = "");  // RULES
+void add_definitions_option(CLI::App& app, Options& options);                           // --definitions
+void add_common_options(CLI::App& app, Options& options);  // --json, --quiet, --log-level, --progress
 
 /// Returns --definitions, or data_folder()/operators.
 std::filesystem::path definitions_folder(const Options& options);

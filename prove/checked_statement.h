@@ -10,8 +10,8 @@
 
 namespace rulemill::prove {
 
-/// Returns the certificate, which the checker has accepted, if the typed rule, in text form, is proved for all its sizes
-/// without a further condition. Text that is no rule is not proved.
+/// Returns the certificate, which the checker has accepted, if the typed rule, in text form, is proved for all its
+/// sizes without a further condition. Text that is no rule is not proved.
 std::optional<algebra::Certificate> checked_certificate(const std::string& statement, algebra::Library& library,
                                                         const ProverOptions& options);
 

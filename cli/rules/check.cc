@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include "algebra/terms/rule_text.h"
+#include "cli/models/equality_proofs.h"
 #include "cli/run/audit_report.h"
 #include "cli/run/proof_options.h"
+#include "optimize/equal/equality_report.h"
 #include "prove/core/database_check.h"
 #include "runtime/text/error.h"
 
@@ -46,6 +48,7 @@ void report(Context& context, const prove::CheckReport& report, const prove::Che
 constexpr std::size_t min_rules_for_processes = 32;
 
 struct CheckCommandOptions {
+  std::string after, model_proof;
   bool cvc5 = false, cross_check = false, core_minimality = false;
   ProofOptions proofs;
 };
@@ -85,7 +88,22 @@ algebra::Provenance check_certificates(Context& context, algebra::Library& libra
   return rules ? rules->provenance() : algebra::Provenance();
 }
 
+/// Follows a proof that two models are equal.
+void check_models(Context& context, const CheckCommandOptions& given) {
+  if (!context.world.is_root()) return;
+  if (given.after.empty() || given.model_proof.empty())
+    throw runtime::UsageError("check", "takes two models together with --proof");
+  optimize::EqualityOptions options;
+  set_equality_proofs(options, context.options);
+  options.before = context.options.rules;
+  options.after = given.after;
+  const optimize::FollowedProof followed = optimize::follow_proof(options, given.model_proof);
+  context.print(optimize::to_text(followed));
+  context.report = optimize::to_json(followed);
+}
+
 void check(Context& context, const CheckCommandOptions& given) {
+  if (!given.after.empty() || !given.model_proof.empty()) return check_models(context, given);
   algebra::Library library = load_library(context.options);
   prove::WorkerProcessOptions workers = worker_options(context.options, given.proofs);
   const algebra::Provenance provenance = check_certificates(context, library, workers, given.cvc5);
@@ -120,9 +138,13 @@ void check(Context& context, const CheckCommandOptions& given) {
 }  // namespace
 
 void add_check(CLI::App& app, Options& options, Command& chosen) {
-  auto* checking = app.add_subcommand("check", "Check every certificate of a rule database");
+  auto* checking =
+      app.add_subcommand("check", "Check every certificate of a rule database, or the proof that two models are equal");
   auto given = std::make_shared<CheckCommandOptions>();
-  add_rules_operand(*checking, options);
+  add_rules_operand(*checking, options, "; with --proof, the first model");
+  options.files.reads(checking->add_option("AFTER", given->after, "with --proof, the second model"), PathKind::Model);
+  options.files.reads(
+      checking->add_option("--proof", given->model_proof, "proof of `equal` or `optimize` that both models are equal"));
   checking->add_flag("--cvc5", given->cvc5, "confirm the obligations with cvc5, too");
   checking->add_flag("--cross-check", given->cross_check,
                      "prove derived rules from the definitions, too; fail if one of them is false");

@@ -21,11 +21,14 @@ constexpr std::size_t max_reported_elements = 4096;
 /// Constants whose terms are part of the text report; the JSON report has all.
 constexpr std::size_t max_reported_terms = 20, max_term_length = 200;
 
-std::string sizes_text(const EqualityResult& result) {
+template <typename Result>
+std::string claim_text(const Result& result) {
   std::string text;
   for (const auto& [name, bound] : result.lower_bounds) text += fmt::format(", {} >= {}", name, bound);
   for (const auto& [name, bound] : result.upper_bounds) text += fmt::format(", {} <= {}", name, bound);
-  return text.empty() ? "" : " where" + text.substr(1);
+  const std::string sizes = text.empty() ? "" : " where" + text.substr(1);
+  return result.before + " and " + result.after + ": equal for all inputs" + sizes +
+         ", as functions of real numbers; rounding may differ\n";
 }
 
 std::string difference_text(const ElementDifference& difference) {
@@ -128,9 +131,7 @@ std::string to_text(const EqualityResult& result) {
   const std::string models = result.before + " and " + result.after;
   const std::string seconds = fmt::format("{:.1f} s\n", result.seconds);
   if (result.verdict == Verdict::Equal) {
-    return models + ": equal for all inputs" + sizes_text(result) +
-           ", as functions of real numbers; rounding may differ\n" + proof_text(result) + written_proof_text(result) +
-           seconds;
+    return claim_text(result) + proof_text(result) + written_proof_text(result) + seconds;
   }
   if (result.verdict == Verdict::Different) return models + ": different\n" + refutation_text(result) + seconds;
   return models + ": not shown to be equal or different\n" + proof_text(result) + open_text(result) + seconds;
@@ -165,6 +166,27 @@ Json to_json(const EqualityResult& result) {
                     {"after_nodes", result.open->after_nodes}};
   }
   return json;
+}
+
+std::string to_text(const FollowedProof& proof) {
+  std::string text = claim_text(proof);
+  if (proof.cleaned) text += "both after the clean-up of optimize --only-clean, which is tested, not proved\n";
+  if (proof.normalizations_as_parts) text += "normalizations of rows are read as the nodes that compute them\n";
+  return text + fmt::format("{} steps with {} proved rules; {} compare constants by their elements\n{:.2f} s\n",
+                            proof.steps, proof.rules, proof.constants, proof.seconds);
+}
+
+Json to_json(const FollowedProof& proof) {
+  return {{"before", proof.before},
+          {"after", proof.after},
+          {"cleaned", proof.cleaned},
+          {"normalizations_as_parts", proof.normalizations_as_parts},
+          {"lower_bounds", proof.lower_bounds},
+          {"upper_bounds", proof.upper_bounds},
+          {"steps", proof.steps},
+          {"rules", proof.rules},
+          {"constant_steps", proof.constants},
+          {"seconds", proof.seconds}};
 }
 
 std::string failure_of(const EqualityResult& result) {

@@ -99,8 +99,8 @@ class Sweep {
   StatementProver& statements_;
   WindowSplit& splits_;
   const SubgraphsEqual subgraphs_equal_;
-  ProofRecorder* recorder_;                     // of the steps, if a proof is written
-  std::optional<ProvedStatement> proof_;        // of the last window; none if rules show it
+  ProofRecorder* recorder_;                 // of the steps, if a proof is written
+  std::optional<ProvedStatement> proof_;    // of the last window; none if rules show it
   std::vector<NodeId> nodes_;               // of the second model
   std::size_t next_ = 0;                    // node to add
   std::unordered_set<NodeId> first_nodes_;  // canonical nodes of the first model

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "algebra/language/poly_parser.h"
 #include "algebra/terms/rule_text.h"
 #include "optimize/search/positivity.h"
 #include "runtime/text/error.h"
@@ -42,8 +43,9 @@ proto::ModelName name_in(const std::string& name, bool after) {
 /// A term over named values in text form.
 class TermWriter {
  public:
-  TermWriter(const GraphBank& bank, std::function<std::optional<proto::ModelName>(ValueId)> name_of)
-      : bank_(bank), name_of_(std::move(name_of)), terms_(bank.library()) {}
+  TermWriter(const GraphBank& bank, std::function<std::optional<proto::ModelName>(ValueId)> name_of,
+             std::function<algebra::Poly(const algebra::Poly&)> size)
+      : bank_(bank), name_of_(std::move(name_of)), size_(std::move(size)), terms_(bank.library()) {}
 
   std::optional<proto::ModelTerm> write(ValueId value) {
     const auto root = term(value);
@@ -70,12 +72,15 @@ class TermWriter {
       if (!each) return std::nullopt;
       arguments.push_back(*each);
     }
-    const algebra::NodeId created = terms_.apply(node.instance, arguments, node.sizes);
+    std::vector<algebra::Poly> sizes;
+    for (const algebra::Poly& size : node.sizes) sizes.push_back(size_(size));
+    const algebra::NodeId created = terms_.apply(node.instance, arguments, sizes);
     return known_[value] = terms_.output(created, bank_.value(value).output);
   }
 
   const GraphBank& bank_;
   const std::function<std::optional<proto::ModelName>(ValueId)> name_of_;
+  const std::function<algebra::Poly(const algebra::Poly&)> size_;
   algebra::TermBank terms_;
   std::map<ValueId, algebra::TermId> known_;
   proto::ModelTerm result_;
@@ -83,14 +88,37 @@ class TermWriter {
 
 }  // namespace
 
-ModelTerms::ModelTerms(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after)
+ModelTerms::ModelTerms(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after,
+                       const std::vector<std::string>& dimensions)
     : bank_(bank),
       before_(before),
       after_(after),
       before_names_(sorted_names(before)),
-      after_names_(sorted_names(after)) {}
+      after_names_(sorted_names(after)) {
+  for (const std::string& name : dimensions) add_dimension(bank_.symbols().size(name));
+}
 
-std::optional<proto::ModelTerm> ModelTerms::own(ValueId original) const {
+void ModelTerms::add_dimension(algebra::Atom dimension) {
+  const algebra::Atom short_name = bank_.symbols().size("d" + std::to_string(dimensions_.size()));
+  dimensions_.push_back(bank_.symbols().name(dimension));
+  short_names_.emplace(dimension, algebra::Poly(short_name));
+  dimensions_of_.emplace(short_name, algebra::Poly(dimension));
+}
+
+algebra::Poly ModelTerms::with_short_names(const algebra::Poly& size) {
+  for (const algebra::Atom atom : bank_.symbols().atoms(size)) {
+    if (!short_names_.contains(atom)) add_dimension(atom);
+  }
+  return bank_.symbols().substitute(size, short_names_);
+}
+
+std::string ModelTerms::text(const algebra::Poly& size) { return bank_.symbols().to_string(with_short_names(size)); }
+
+algebra::Poly ModelTerms::size(const std::string& text) const {
+  return bank_.symbols().substitute(algebra::parse_poly(text, "a size", bank_.symbols()), dimensions_of_);
+}
+
+std::optional<proto::ModelTerm> ModelTerms::own(ValueId original) {
   return term(original, [&](ValueId value) -> std::optional<proto::ModelName> {
     for (const auto& [name, id] : after_names_) {
       if (id == value) return name_in(name, true);
@@ -99,7 +127,7 @@ std::optional<proto::ModelTerm> ModelTerms::own(ValueId original) const {
   });
 }
 
-std::optional<proto::ModelTerm> ModelTerms::canonical(ValueId value) const {
+std::optional<proto::ModelTerm> ModelTerms::canonical(ValueId value) {
   return term(value, [&](ValueId each) { return canonical_name(each); });
 }
 
@@ -115,8 +143,8 @@ std::optional<proto::ModelName> ModelTerms::canonical_name(ValueId value) const 
   return std::nullopt;
 }
 
-std::optional<proto::ModelTerm> ModelTerms::term(ValueId value, const NameOf& name_of) const {
-  return TermWriter(bank_, name_of).write(value);
+std::optional<proto::ModelTerm> ModelTerms::term(ValueId value, const NameOf& name_of) {
+  return TermWriter(bank_, name_of, [this](const algebra::Poly& size) { return with_short_names(size); }).write(value);
 }
 
 std::optional<ValueId> ModelTerms::find_own(const proto::ModelTerm& term) const {
@@ -150,10 +178,11 @@ std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const Valu
       algebra::parse_terms(term.text(), "a step", shapes, bank_.library(), terms, bank_.symbols());
   if (parsed.source.size() != 1) return std::nullopt;
   const DataType type = values.empty() ? DataType::Float32 : bank_.value(values[0]).type.data_type;
-  TermBuilder builder(bank_, terms, {}, type, [](ValueId value) { return std::optional(value); });
+  TermBuilder builder(bank_, terms, dimensions_of_, type, [](ValueId value) { return std::optional(value); });
   for (std::size_t i = 0; i < values.size(); ++i)
-    builder.set(terms.variable("v" + std::to_string(i), static_cast<std::uint32_t>(shapes.at("v" + std::to_string(i)).size())),
-                values[i]);
+    builder.set(
+        terms.variable("v" + std::to_string(i), static_cast<std::uint32_t>(shapes.at("v" + std::to_string(i)).size())),
+        values[i]);
   return builder.build(parsed.source[0]);
 }
 

@@ -17,28 +17,38 @@ namespace rulemill::optimize {
 /// Names the values of a bank, and finds them again.
 class ModelTerms {
  public:
-  ModelTerms(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after);
+  /// `dimensions`: names of open dimensions in the terms that are read.
+  ModelTerms(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after,
+             const std::vector<std::string>& dimensions = {});
 
   /// Returns a term for a value of the second model, over its own names; nullopt if an unnamed node has none.
-  std::optional<proto::ModelTerm> own(ValueId original) const;
+  std::optional<proto::ModelTerm> own(ValueId original);
   /// Returns a term for a canonical value, over the names that both models have for canonical values now.
-  std::optional<proto::ModelTerm> canonical(ValueId value) const;
+  std::optional<proto::ModelTerm> canonical(ValueId value);
+  std::string text(const algebra::Poly& size);
+  /// The names of open dimensions in the terms that were returned.
+  const std::vector<std::string>& dimensions() const { return dimensions_; }
 
   /// Return the value; nullopt if a name or the text has none. They may add nodes to the bank.
   std::optional<ValueId> find_own(const proto::ModelTerm& term) const;
   std::optional<ValueId> find_canonical(const proto::ModelTerm& term) const;
+  algebra::Poly size(const std::string& text) const;
 
  private:
   using NameOf = std::function<std::optional<proto::ModelName>(ValueId)>;
   using ValueOf = std::function<std::optional<ValueId>(const proto::ModelName&)>;
 
-  std::optional<proto::ModelTerm> term(ValueId value, const NameOf& name_of) const;
+  std::optional<proto::ModelTerm> term(ValueId value, const NameOf& name_of);
+  algebra::Poly with_short_names(const algebra::Poly& size);
+  void add_dimension(algebra::Atom dimension);
   std::optional<ValueId> find(const proto::ModelTerm& term, const ValueOf& value_of) const;
   std::optional<proto::ModelName> canonical_name(ValueId value) const;
 
   GraphBank& bank_;
   const CanonicalModel &before_, &after_;
   std::vector<std::pair<std::string, ValueId>> before_names_, after_names_;  // sorted
+  std::vector<std::string> dimensions_;
+  algebra::Substitution short_names_, dimensions_of_;  // d0, d1, … of open dimensions, and back
 };
 
 /// Builds terms of a rule, or of a text, in a bank.

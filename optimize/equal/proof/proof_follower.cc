@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "algebra/language/poly_parser.h"
 #include "algebra/rules/rule_set_format.h"
 #include "algebra/terms/size_condition.h"
 #include "runtime/files/atomic_file.h"
@@ -42,7 +41,7 @@ std::set<ValueId> add_stored_constants(const GraphBank& bank, CanonicalModel& mo
 
 void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs,
                            const std::string& file) {
-  const ModelTerms names(bank_, before_, after_);
+  const ModelTerms names(bank_, before_, after_, {proof.dimensions().begin(), proof.dimensions().end()});
   std::unordered_map<ValueId, std::vector<int>> steps;  // by original value of the second model
   std::vector<int> of_outputs;
   for (int i = 0; i < proof.steps_size(); ++i) {
@@ -103,8 +102,7 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
   if (!rule.packs.empty() || rule.source.size() != 1) return false;
   algebra::Symbols& symbols = bank_.symbols();
   algebra::Substitution sizes;
-  for (const proto::ModelSize& size : step.sizes())
-    sizes.emplace(symbols.size(size.name()), algebra::parse_poly(size.value(), "a size of step", symbols));
+  for (const proto::ModelSize& size : step.sizes()) sizes.emplace(symbols.size(size.name()), names.size(size.value()));
   for (const std::string& name : algebra::used_size_names(rule, terms_, symbols)) {
     const auto bound = sizes.find(symbols.size(name));
     if (bound == sizes.end() || !is_positive(bound->second, symbols)) return false;
@@ -149,8 +147,8 @@ proto::ModelProof read_model_proof(const std::filesystem::path& path) {
   if (!proof.ParseFromString(bytes) || proof.schema_version() == 0)
     throw runtime::InputError(path.string(), "is no proof that two models are equal, or is cut short");
   if (proof.schema_version() != proof_schema_version)
-    throw runtime::InputError(path.string(), fmt::format("has schema version {}, expected {}", proof.schema_version(),
-                                                         proof_schema_version));
+    throw runtime::InputError(
+        path.string(), fmt::format("has schema version {}, expected {}", proof.schema_version(), proof_schema_version));
   if (!algebra::has_valid_checksum(bytes))
     throw runtime::InputError(path.string(), "its checksum does not match its content: the file is damaged");
   return proof;

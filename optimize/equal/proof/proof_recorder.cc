@@ -34,8 +34,7 @@ bool ProofRecorder::write(const StatementInstance& instance, proto::ModelStep& s
     *variable.mutable_value() = *term;
   }
   std::map<std::string, std::string> sizes;  // sorted
-  for (const auto& [atom, size] : instance.sizes)
-    sizes.emplace(bank_.symbols().name(atom), bank_.symbols().to_string(size));
+  for (const auto& [atom, size] : instance.sizes) sizes.emplace(bank_.symbols().name(atom), terms_.text(size));
   for (const auto& [name, value] : sizes) {
     proto::ModelSize& size = *step.add_sizes();
     size.set_name(name);
@@ -50,6 +49,7 @@ bool ProofRecorder::write(const StatementInstance& instance, proto::ModelStep& s
 
 proto::ModelProof ProofRecorder::proof() const {
   proto::ModelProof proof;
+  for (const std::string& name : terms_.dimensions()) proof.add_dimensions(name);
   for (const proto::ModelStep& step : steps_) *proof.add_steps() = step;
   algebra::Library& library = bank_.library();
   algebra::TermBank terms(library);

@@ -62,7 +62,7 @@ struct WindowProver::Impl : RegionEGraph {
   std::vector<LeafDefinition> definitions;  // in the current window
   ENodeId window_end = 0;                   // of the window's own nodes in the e-graph
   WindowProof proof;
-  std::size_t own_leaves = 0;  // of the window that is proved
+  std::size_t own_leaves = 0;                                  // of the window that is proved
   std::map<std::string, std::optional<WindowProof>> searched;  // by window
 };
 

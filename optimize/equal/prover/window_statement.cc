@@ -159,15 +159,17 @@ std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effo
   if (effort == Effort::Known && known_.proved.empty()) return std::nullopt;
   for (const NumberForm form : {NumberForm::Products, NumberForm::SmallLiteral, NumberForm::Multiples,
                                 NumberForm::Independent, NumberForm::Literals}) {
-    const GeneralWindow general = generalize(bank_, constants_, operators_, window, form, known_.sizes, known_constants);
+    const GeneralWindow general =
+        generalize(bank_, constants_, operators_, window, form, known_.sizes, known_constants);
     auto statement = statement_of(general, window.graph, bank_);
     if (!statement) continue;
     auto known = known_.proved.find(*statement);
     if (known == known_.proved.end() && effort == Effort::Full)
       known = known_.proved.emplace(*statement, proof_(*statement, bank_.library())).first;
     if (known == known_.proved.end() || !known->second) continue;
-    ProvedStatement proved{std::move(*statement), {},           general.constants, general.constant_difference,
-                           *known->second, instance_of(general, window)};
+    ProvedStatement proved{std::move(*statement), {},
+                           general.constants,     general.constant_difference,
+                           *known->second,        instance_of(general, window)};
     for (const auto& [leaf, term] : general.terms) proved.terms.push_back(text_of(window, leaf, term));
     return proved;
   }

@@ -42,7 +42,7 @@ struct ProvedStatement {
 
 /// The statements that were tried, over the symbols of one bank.
 struct KnownStatements {
-  std::vector<algebra::Poly> sizes;    // that stand for numbers, shared by all statements
+  std::vector<algebra::Poly> sizes;  // that stand for numbers, shared by all statements
   std::map<std::string, std::optional<algebra::Certificate>> proved;  // by statement
 };
 
