@@ -4,6 +4,7 @@
 
 #include "cli/model_processes.h"
 #include "cli/rules/rule_check.h"
+#include "optimize/equal/equality_report.h"
 #include "prove/checked_statement.h"
 
 namespace rulemill::cli {
@@ -15,6 +16,22 @@ void set_equality_proofs(optimize::EqualityOptions& equality, const Options& opt
   };
   equality.operators = definitions_folder(options);
   equality.type_helper = type_helper_command();
+}
+
+void write_result_proof(Context& context, const std::filesystem::path& model, const std::filesystem::path& result,
+                        std::vector<std::filesystem::path> rules, const std::filesystem::path& proof) {
+  optimize::EqualityOptions equality;
+  set_equality_proofs(equality, context.options);
+  equality.before = model;
+  equality.after = result;
+  equality.rules = std::move(rules);
+  equality.refutes = false;
+  equality.proof = proof;
+  optimize::EqualityResult shown = optimize::compare_models(equality);
+  if (shown.verdict != optimize::EqualityResult::Verdict::Equal)
+    shown.proof_gap = shown.open ? fmt::format("no rule shows value {}", shown.open->value) : "equality is not shown";
+  context.print(optimize::written_proof_text(shown));
+  context.report["proof"] = {{"bytes", shown.proof_bytes}, {"gap", shown.proof_gap}, {"seconds", shown.seconds}};
 }
 
 optimize::EqualityVerifier equality_verifier(std::function<std::vector<std::filesystem::path>()> rules,

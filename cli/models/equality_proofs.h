@@ -14,4 +14,8 @@ void set_equality_proofs(optimize::EqualityOptions& equality, const Options& opt
 optimize::EqualityVerifier equality_verifier(std::function<std::vector<std::filesystem::path>()> rules,
                                              const Options& options);
 
+/// Writes a proof that the result equals the model, if it is shown, and reports its size or why there is none.
+void write_result_proof(Context& context, const std::filesystem::path& model, const std::filesystem::path& result,
+                        std::vector<std::filesystem::path> rules, const std::filesystem::path& proof);
+
 }  // namespace rulemill::cli

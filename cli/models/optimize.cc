@@ -31,7 +31,7 @@ namespace {
 struct OptimizeOptions {
   optimize::Options options;
   std::vector<std::string> shapes, rules, inputs;
-  std::string report;
+  std::string report, proof;
   std::string verifier = "auto";
   std::string runtime = "any", provider = "cpu";
   std::string search = "saturate";
@@ -132,9 +132,12 @@ void run(Context& context, const OptimizeOptions& given) {
   if (!options.out.empty()) {
     if (std::filesystem::is_directory(options.out)) options.out /= options.model.filename();
   }
-  for (const std::filesystem::path& file : {options.out, std::filesystem::path(given.report)}) {
+  for (const std::filesystem::path& file :
+       {options.out, std::filesystem::path(given.report), std::filesystem::path(given.proof)}) {
     if (!file.empty()) require_writable(file);
   }
+  if (!given.proof.empty() && options.out == "-")
+    throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
   const optimize::Summary summary = optimize_model(options, given.runtime, context);
   if (!options.explain.empty()) {
     context.report = {{"explanations", optimize::to_json(summary.explanations)}};
@@ -145,6 +148,11 @@ void run(Context& context, const OptimizeOptions& given) {
     std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
+  if (!given.proof.empty()) {
+    const bool needs_default = options.rules.empty() && !options.only_clean;
+    write_result_proof(context, options.model, options.out, needs_default ? options.default_rules() : options.rules,
+                       given.proof);
+  }
   if (given.strict && !summary.warning.empty()) throw runtime::Error(summary.model, summary.warning);
 }
 
@@ -286,6 +294,10 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
           "(*.npz), or a folder of ONNX test data (input_0.pb, or test_data_set_*); may be repeated"))
       ->allow_extra_args(false)
       ->excludes(input_shape);
+  options.files
+      .writes(optimize->add_option("--proof", given->proof,
+                                   "file for a proof that the result equals the model, for `rulemill check`"))
+      ->needs("--out");
   add_definitions_option(*optimize, options);
   add_common_options(*optimize, options);
   add_type_helper(app, chosen);

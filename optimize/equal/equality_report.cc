@@ -120,11 +120,6 @@ Json refutation_json(const Refutation& found) {
   return json;
 }
 
-std::string written_proof_text(const EqualityResult& result) {
-  if (result.proof_bytes > 0) return fmt::format("proof: {}\n", runtime::format_bytes(result.proof_bytes));
-  return result.proof_gap.empty() ? "" : "no proof is written: " + result.proof_gap + "\n";
-}
-
 }  // namespace
 
 std::string to_text(const EqualityResult& result) {
@@ -166,6 +161,11 @@ Json to_json(const EqualityResult& result) {
                     {"after_nodes", result.open->after_nodes}};
   }
   return json;
+}
+
+std::string written_proof_text(const EqualityResult& result) {
+  if (result.proof_bytes > 0) return fmt::format("proof: {}\n", runtime::format_bytes(result.proof_bytes));
+  return result.proof_gap.empty() ? "" : "no proof is written: " + result.proof_gap + "\n";
 }
 
 std::string to_text(const FollowedProof& proof) {

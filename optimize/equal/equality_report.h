@@ -13,6 +13,9 @@ runtime::Json to_json(const EqualityResult& result);
 /// Returns one line: what is not shown; empty for equal models.
 std::string failure_of(const EqualityResult& result);
 
+/// Returns one line on the proof that was to be written; empty if none was.
+std::string written_proof_text(const EqualityResult& result);
+
 /// Of a proof that was followed.
 std::string to_text(const FollowedProof& proof);
 runtime::Json to_json(const FollowedProof& proof);

@@ -7,7 +7,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "optimize/equal/canonical_model.h"
+#include "optimize/equal/proof/canonical_model.h"
 #include "optimize/equal/prover/constant_operators.h"
 #include "runtime/text/error.h"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "optimize/equal/canonical_model.h"
+#include "optimize/equal/proof/canonical_model.h"
 #include "optimize/equal/matching_values.h"
 #include "optimize/equal/proof/proof_recorder.h"
 #include "optimize/equal/prover/constant_agreement.h"

@@ -8,7 +8,7 @@ class _Hash(ctypes.Structure):
     _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
 
 
-def _checksum(content):
+def checksum(content):
     library = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0")
     library.XXH3_128bits.restype = _Hash
     library.XXH3_128bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
@@ -74,7 +74,7 @@ class DatabaseFile:
 
     def save(self, path):
         content = message(self.parts)
-        path.write_bytes(content + message([[CHECKSUM, _checksum(content)]]))
+        path.write_bytes(content + message([[CHECKSUM, checksum(content)]]))
 
     def edit(self, number, change, wanted=lambda value: True):
         """Replaces the first field of this number that satisfies `wanted` by the result of `change` on its list of fields."""

@@ -10,7 +10,7 @@
 
 #include "algebra/terms/term.h"
 #include "model_proof.pb.h"
-#include "optimize/equal/canonical_model.h"
+#include "optimize/equal/proof/canonical_model.h"
 
 namespace rulemill::optimize {
 

@@ -87,7 +87,8 @@ def transpose_weight(model, random):
 
 
 def shift_padding(model, random):
-    convolutions = [node for node in model.graph.node if node.op_type == "Conv" and any(_attribute(node, "pads").ints)]
+    convolutions = [node for node in model.graph.node
+                    if node.op_type == "Conv" and _attribute(node, "pads") and any(_attribute(node, "pads").ints)]
     if not convolutions:
         return None
     node = convolutions[random.integers(len(convolutions))]

@@ -1,4 +1,4 @@
-#include "optimize/equal/canonical_model.h"
+#include "optimize/equal/proof/canonical_model.h"
 
 #include <algorithm>
 #include <utility>

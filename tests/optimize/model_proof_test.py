@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Proofs that two models are equal are followed by `rulemill check`; none holds for a model that was changed afterwards."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from binary import ROOT, Case, rulemill
+from database_form import CERTIFICATE, RULE, DatabaseFile, checksum, fields, message, set_value, value_of
+
+try:
+    import numpy
+    import onnx
+    sys.path.insert(0, str(ROOT / "tests" / "optimize" / "equal"))
+    import planted
+    from model_pairs_test import OPSETS, cases
+except ImportError:
+    onnx = None
+
+RULES = [ROOT / "tests" / "optimize" / "equal" / f"{name}.rules" for name in ("fusions", "normalizations")]
+ARGUMENTS = argparse.Namespace(mutations=12, seed=1)
+# Field numbers of optimize/equal/proof/model_proof.proto.
+BEFORE, AFTER, STEP, RULES_OF_PROOF = 2, 3, 6, 7
+STEP_RULE, STEP_SIZE, SIZE_VALUE = 3, 5, 2
+
+
+@unittest.skipIf(onnx is None, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
+class ModelProof(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.rules = tempfile.mkdtemp(prefix="rulemill-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.rules, ignore_errors=True)
+        process = rulemill("rules", "import", *RULES, "--out", cls.rules)
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
+
+    def setUp(self):
+        super().setUp()
+        self.before, self.after = self.folder / "before.onnx", self.folder / "after.onnx"
+        self.proof = self.folder / "models.proof"
+
+    def prove(self, before, after):
+        """Saves both models; returns the output of `equal`, and whether a proof was written."""
+        for path, model in ((self.before, before), (self.after, after)):
+            onnx.save(model, path)
+        self.proof.unlink(missing_ok=True)
+        process = rulemill("equal", self.before, self.after, "--rules", self.rules, "--proof", self.proof)
+        return process.stdout + process.stderr, self.proof.exists()
+
+    def check(self):
+        return rulemill("check", self.before, self.after, "--proof", self.proof)
+
+    def edit(self, change):
+        """Changes the fields of the proof, with a right checksum."""
+        proof = DatabaseFile(self.proof)
+        change(proof.parts)
+        proof.save(self.proof)
+
+    def optimized(self, seed):
+        """A model, its result and their proof."""
+        before = planted.ModelMaker(numpy.random.default_rng(seed)).model()
+        onnx.save(before, self.before)
+        self.assert_works(rulemill("optimize", self.before, "--rules", self.rules, "--out", self.after, "--no-benchmark",
+                                   "--min-gain", "0", "--verifier", "definitions", "--proof", self.proof))
+        return onnx.load(self.after)
+
+    def test_every_pair_that_is_shown_has_a_proof_or_a_reason(self):
+        without = {}
+        for name, verdict, *texts in cases():
+            if verdict != "equal":
+                continue
+            models = [onnx.parser.parse_model(text if text.startswith("<") else OPSETS + text) for text in texts]
+            output, is_written = self.prove(*models)
+            if is_written:
+                process = self.check()
+                self.assertEqual(process.returncode, 0, name + process.stderr)
+                self.assertIn("equal for all inputs", process.stdout)
+            else:
+                self.assertIn("no proof is written: ", output)
+                without[name] = output[output.index("no proof is written: "):].splitlines()[0]
+        self.assertLessEqual(len(without), 8, without)
+
+    def test_a_proof_holds_for_no_model_that_was_changed_after_it_was_written(self):
+        changed = 0
+        for seed in range(ARGUMENTS.seed, ARGUMENTS.seed + ARGUMENTS.mutations):
+            after = self.optimized(seed)
+            self.assertTrue(self.proof.exists(), seed)
+            self.assert_works(self.check())
+            mutated = planted.mutate(after, numpy.random.default_rng(seed))
+            if mutated is None:
+                continue
+            onnx.save(mutated[0], self.after)
+            self.assert_fails(self.check(), 3, "is a proof about another model than ")
+            digest = b"xxh3-128:" + checksum(self.after.read_bytes())
+            self.edit(lambda parts, digest=digest: set_value(parts, AFTER, digest))
+            self.assertEqual(self.check().returncode, 3, f"seed {seed}, {mutated[1]}")
+            changed += 1
+        self.assertGreater(changed, ARGUMENTS.mutations // 2)
+
+    def edit_step(self, parts, field, change):
+        """Changes a field of the first step that has it."""
+        for part in parts:
+            step = fields(part[1]) if part[0] == STEP else []
+            for inner in step:
+                if inner[0] == field:
+                    inner[1] = change(inner[1])
+                    part[1] = message(step)
+                    return
+        raise AssertionError(f"no step has field {field}")
+
+    def test_steps_that_say_something_else_are_refused(self):
+        def other_size(value):
+            inner = fields(value)
+            set_value(inner, SIZE_VALUE, b"7")
+            return message(inner)
+        edits = [("no rule", lambda parts: self.edit_step(parts, STEP_RULE, lambda _: b"")),
+                 ("an unknown rule", lambda parts: self.edit_step(parts, STEP_RULE, lambda _: b"s99")),
+                 ("another size", lambda parts: self.edit_step(parts, STEP_SIZE, other_size)),
+                 ("no steps", lambda parts: parts.__setitem__(slice(None), [part for part in parts if part[0] != STEP])),
+                 ("the models swapped", lambda parts: self.swap_models(parts))]
+        for name, change in edits:
+            with self.subTest(name):
+                self.optimized(3)
+                self.assert_works(self.check())
+                self.edit(change)
+                self.assertEqual(self.check().returncode, 3)
+
+    def swap_models(self, parts):
+        before, after = value_of(parts, BEFORE), value_of(parts, AFTER)
+        set_value(parts, BEFORE, after)
+        set_value(parts, AFTER, before)
+
+    def test_a_rule_whose_certificate_proves_another_one_is_refused(self):
+        self.optimized(3)
+
+        def swap_certificates(parts):
+            rules = self.folder / "proof.rmdb"
+            rules.write_bytes(value_of(parts, RULES_OF_PROOF))
+            database = DatabaseFile(rules)
+            database.edit(RULE, lambda rule: set_value(rule, CERTIFICATE, b"\x08\x01\x12\x05false"))
+            database.save(rules)
+            set_value(parts, RULES_OF_PROOF, rules.read_bytes())
+        self.edit(swap_certificates)
+        self.assert_fails(self.check(), 3, "is invalid")
+
+    def test_damaged_files_and_wrong_operands_are_refused(self):
+        self.optimized(3)
+        whole = self.proof.read_bytes()
+        for data in (b"", whole[:-1], whole[:len(whole) // 2], b"\0" * 100, whole[:40] + b"!" + whole[41:], self.before.read_bytes()):
+            self.proof.write_bytes(data)
+            self.assertEqual(self.check().returncode, 3)
+        self.assert_fails(rulemill("check", self.before, self.after), 2, "--proof")
+        self.assert_fails(rulemill("check", self.before, "--proof", self.proof), 2, "two models")
+
+    @unittest.skipIf(shutil.which("cvc5") is None, "SKIPPED: cvc5 is not installed (scripts/install-debian.sh)")
+    def test_the_independent_checker_accepts_the_rules_of_a_proof(self):
+        self.optimized(3)
+        rules = self.folder / "proof.rmdb"
+        rules.write_bytes(value_of(fields(self.proof.read_bytes()), RULES_OF_PROOF))
+        checked = subprocess.run([sys.executable, str(ROOT / "tests/independent_checker/checker.py"), str(rules)], cwd=ROOT,
+                                 capture_output=True, text=True, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        self.assertIn(" 0 rejected", checked.stdout)
+
+
+if __name__ == "__main__":
+    PARSER = argparse.ArgumentParser()
+    PARSER.add_argument("--mutations", type=int, default=ARGUMENTS.mutations)
+    PARSER.add_argument("--seed", type=int, default=ARGUMENTS.seed)
+    ARGUMENTS, rest = PARSER.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
