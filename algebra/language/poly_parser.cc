@@ -8,6 +8,7 @@
 namespace rulemill::algebra {
 namespace {
 
+constexpr std::size_t max_terms = 1000;
 constexpr int max_nesting_depth = 100;  // nested parentheses and functions
 
 class PolyParser {
@@ -33,7 +34,10 @@ class PolyParser {
  private:
   Poly product() {
     Poly result = factor();
-    while (cursor_.accept("*")) result = result * factor();
+    while (cursor_.accept("*")) {
+      result = result * factor();
+      if (result.terms().size() > max_terms) cursor_.fail(cursor_.peek(), "a size expression with too many terms");
+    }
     return result;
   }
 

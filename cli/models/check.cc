@@ -99,7 +99,7 @@ void check_models(Context& context, const CheckCommandOptions& given) {
   options.after = given.after;
   const optimize::FollowedProof followed = optimize::follow_proof(options, given.model_proof);
   context.print(optimize::to_text(followed));
-  context.report = optimize::to_json(followed);
+  context.report["models"] = optimize::to_json(followed);
 }
 
 void check(Context& context, const CheckCommandOptions& given) {
@@ -143,13 +143,17 @@ void add_check(CLI::App& app, Options& options, Command& chosen) {
   auto given = std::make_shared<CheckCommandOptions>();
   add_rules_operand(*checking, options, "; with --proof, the first model");
   options.files.reads(checking->add_option("AFTER", given->after, "with --proof, the second model"), PathKind::Model);
-  options.files.reads(
+  auto* proof = options.files.reads(
       checking->add_option("--proof", given->model_proof, "proof of `equal` or `optimize` that both models are equal"));
-  checking->add_flag("--cvc5", given->cvc5, "confirm the obligations with cvc5, too");
-  checking->add_flag("--cross-check", given->cross_check,
-                     "prove derived rules from the definitions, too; fail if one of them is false");
-  checking->add_flag("--core-minimality", given->core_minimality,
-                     "verify that no core rule is implied by the others, and that the core implies every derived rule");
+  checking->add_flag("--cvc5", given->cvc5, "confirm the obligations with cvc5, too")->excludes(proof);
+  checking
+      ->add_flag("--cross-check", given->cross_check,
+                 "prove derived rules from the definitions, too; fail if one of them is false")
+      ->excludes(proof);
+  checking
+      ->add_flag("--core-minimality", given->core_minimality,
+                 "verify that no core rule is implied by the others, and that the core implies every derived rule")
+      ->excludes(proof);
   add_proof_options(*checking, given->proofs);
   add_definitions_option(*checking, options);
   add_common_options(*checking, options);

@@ -102,8 +102,8 @@ class ModelComparison {
     ConstantTable table(bank_);
     CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
     CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    ProofFollower(bank_, before, after, constants_, rules, context_.terms).follow(proof, outputs_, file);
-    const auto constants = std::ranges::count_if(proof.steps(), [](const auto& step) { return step.rule().empty(); });
+    ProofFollower follower(bank_, before, after, constants_, rules, context_.terms);
+    follower.follow(proof, outputs_, file);
     return {options_.before.string(),
             options_.after.string(),
             proof.cleaned(),
@@ -112,7 +112,7 @@ class ModelComparison {
             bounds_.upper,
             static_cast<std::uint64_t>(proof.steps_size()),
             rules.rules.size(),
-            static_cast<std::uint64_t>(constants)};
+            follower.constants()};
   }
 
   /// The steps of the last comparison, if they were recorded and shown to be equal.

@@ -63,7 +63,7 @@ struct FollowedProof {
   std::string before, after;
   bool cleaned = false, normalizations_as_parts = false;  // as in EqualityResult
   std::map<std::string, std::int64_t> lower_bounds, upper_bounds;
-  std::uint64_t steps = 0, rules = 0, constants = 0;  // constants: steps that compare elements
+  std::uint64_t steps = 0, rules = 0, constants = 0;  // constants: compared by their elements
   double seconds = 0;
 };
 

@@ -172,7 +172,7 @@ std::string to_text(const FollowedProof& proof) {
   std::string text = claim_text(proof);
   if (proof.cleaned) text += "both after the clean-up of optimize --only-clean, which is tested, not proved\n";
   if (proof.normalizations_as_parts) text += "normalizations of rows are read as the nodes that compute them\n";
-  return text + fmt::format("{} steps with {} proved rules; {} compare constants by their elements\n{:.2f} s\n",
+  return text + fmt::format("{} steps with {} proved rules; constants compared by their elements: {}\n{:.2f} s\n",
                             proof.steps, proof.rules, proof.constants, proof.seconds);
 }
 
@@ -185,7 +185,7 @@ Json to_json(const FollowedProof& proof) {
           {"upper_bounds", proof.upper_bounds},
           {"steps", proof.steps},
           {"rules", proof.rules},
-          {"constant_steps", proof.constants},
+          {"constants", proof.constants},
           {"seconds", proof.seconds}};
 }
 

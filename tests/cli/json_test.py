@@ -133,7 +133,9 @@ class Reports(Case):
         faster = self.shared / "faster.onnx"
         self.report("optimize", acnet, "--rules", run, "--no-benchmark", "--verifier", "definitions", "--out", faster)
         self.report("optimize", lora, "--rules", db, "--no-benchmark", "--verifier", "definitions")
-        self.report("equal", acnet, faster, "--rules", run)
+        self.report("equal", acnet, faster, "--rules", run, "--proof", self.shared / "models.proof")
+        self.report("check", acnet, faster, "--proof", self.shared / "models.proof")
+        self.report("optimize", acnet, "--only-clean", "--out", faster, "--proof", self.shared / "models.proof")
         self.report("gpu", "plan", lora)
         (self.shared / "array" / "reports").mkdir(parents=True)
         (self.shared / "array" / "models.txt").write_text("absent.onnx\n")

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "algebra/rules/rule_set_format.h"
 #include "algebra/terms/size_condition.h"
+#include "optimize/search/positivity.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
@@ -16,8 +18,28 @@ namespace {
 
 constexpr std::uint32_t proof_schema_version = 1;
 
-[[noreturn]] void fail(const std::string& file, int step, const std::string& what) {
-  throw runtime::InputError(file, fmt::format("step {} {}", step + 1, what));
+/// What a step lacks.
+struct Refused {
+  std::string what;
+};
+
+void require(bool holds, const char* what) {
+  if (!holds) throw Refused{what};
+}
+
+/// Follows a step. Throws InputError with its number.
+template <class Follow>
+void at_step(const std::string& file, int step, const Follow& follow) {
+  const auto fail = [&](const std::string& what) {
+    throw runtime::InputError(file, fmt::format("step {} {}", step + 1, what));
+  };
+  try {
+    follow();
+  } catch (const Refused& refused) {
+    fail(refused.what);
+  } catch (const runtime::InputError& error) {
+    fail(std::string("cannot be read: ") + error.what());
+  }
 }
 
 /// Returns whether the size is a number or an open dimension: these are at least 1, as sizes of rules are.
@@ -42,36 +64,50 @@ std::set<ValueId> add_stored_constants(const GraphBank& bank, CanonicalModel& mo
 void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs,
                            const std::string& file) {
   const ModelTerms names(bank_, before_, after_, {proof.dimensions().begin(), proof.dimensions().end()});
-  std::unordered_map<ValueId, std::vector<int>> steps;  // by original value of the second model
-  std::vector<int> of_outputs;
+  std::unordered_map<ValueId, int> merges;  // steps by original value of the second model
+  std::map<ValueId, int> last;              // of outputs
   for (int i = 0; i < proof.steps_size(); ++i) {
-    const auto original = names.find_own(proof.steps(i).value());
-    if (!original) fail(file, i, "is about a value that the second model does not have");
-    (proof.steps(i).output() ? of_outputs : steps[*original]).push_back(i);
+    at_step(file, i, [&] {
+      const auto original = names.find_own(proof.steps(i).value());
+      require(original.has_value(), "is about a value that the second model does not have");
+      const bool is_new =
+          proof.steps(i).output() ? last.emplace(*original, i).second : merges.emplace(*original, i).second;
+      require(is_new, "is the second one about its value");
+    });
   }
-  const auto partner_of = [&](int step) {
-    const auto partner = names.find_canonical(proof.steps(step).partner());
-    if (!partner) fail(file, step, "names a value that the first model does not have");
-    return *partner;
+  /// Returns the canonical values of a step that holds.
+  const auto followed = [&](int step, ValueId original) {
+    ValuePair pair{};
+    at_step(file, step, [&] {
+      const auto partner = names.find_canonical(proof.steps(step).partner());
+      require(partner && after_.has(original), "names a value that a model does not compute");
+      pair = {*partner, after_.value(original)};
+      require(holds(proof.steps(step), pair.before, pair.after, names), "does not hold");
+    });
+    return pair;
   };
-  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) before_.add(id);
-  constants_.set_models(add_stored_constants(bank_, before_), add_stored_constants(bank_, after_));
+  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) {
+    before_.add(id);
+    for (const ValueId original : bank_.node(id).outputs) held_.insert(before_.value(original));
+  }
+  stored_[0] = add_stored_constants(bank_, before_);
+  stored_[1] = add_stored_constants(bank_, after_);
+  constants_.set_models(stored_[0], stored_[1]);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     after_.add(id);
     for (const ValueId original : std::vector<ValueId>(bank_.node(id).outputs)) {
-      for (const int step : steps[original]) {
-        const ValueId canonical = after_.value(original), partner = partner_of(step);
-        if (!holds(proof.steps(step), partner, canonical, names)) fail(file, step, "does not hold");
-        equal_.emplace(canonical, partner);
-        after_.set_value(original, partner);
-      }
+      held_.insert(after_.value(original));
+      const auto step = merges.find(original);
+      if (step == merges.end()) continue;
+      const ValuePair pair = followed(step->second, original);
+      equal_.emplace(pair.after, pair.before);
+      after_.set_value(original, pair.before);
     }
   }
   std::set<std::pair<ValueId, ValueId>> shown;
-  for (const int step : of_outputs) {
-    const ValueId canonical = after_.value(*names.find_own(proof.steps(step).value())), partner = partner_of(step);
-    if (!holds(proof.steps(step), partner, canonical, names)) fail(file, step, "does not hold");
-    shown.emplace(partner, canonical);
+  for (const auto& [original, step] : last) {
+    const ValuePair pair = followed(step, original);
+    shown.emplace(pair.before, pair.after);
   }
   for (const ValuePair& pair : outputs) {
     const ValueId before = before_.value(pair.before), after = after_.value(pair.after);
@@ -85,9 +121,38 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
   if (const auto known = equal_.find(canonical); known != equal_.end() && known->second == partner) return true;
   const ValueType &first = bank_.value(partner).type, &second = bank_.value(canonical).type;
   if (!first || first != second) return false;
-  if (step.rule().empty()) return constants_.difference(partner, canonical).has_value();
+  if (step.rule().empty()) return are_constants_that_agree(step, partner, canonical);
   const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
   return record != rules_.rules.end() && is_instance(record->rule, step, partner, canonical, names);
+}
+
+/// A constant of the second model may agree with one that the first model has, not with any term over its constants:
+/// there is always a term with large errors.
+bool ProofFollower::are_constants_that_agree(const proto::ModelStep& step, ValueId partner, ValueId canonical) {
+  if (!step.partner().text().empty() || step.partner().names_size() != 1 || step.partner().names(0).after())
+    return false;
+  ++compared_;
+  return constants_.difference(partner, canonical).has_value();
+}
+
+/// Returns whether the constant depends on constants that one model stores alone.
+bool ProofFollower::is_of(std::size_t model, ValueId constant) const {
+  return std::ranges::all_of(bank_.live_nodes({&constant, 1}), [&](NodeId id) {
+    return bank_.node(id).kind != Node::Kind::Constant || stored_[model].contains(bank_.node(id).outputs[0]);
+  });
+}
+
+/// Returns the constant that one model has and whose elements a term over constants of the other model computes; the
+/// term if there is none.
+ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants) {
+  for (const ValueId each : constants) {
+    if (each == computed) return each;
+    const bool are_of_two = (is_of(0, computed) && is_of(1, each)) || (is_of(1, computed) && is_of(0, each));
+    if (!held_.contains(each) || !are_of_two || !constants_.difference(each, computed)) continue;
+    ++compared_;
+    return each;
+  }
+  return computed;
 }
 
 /// Rules speak of real numbers, and of one float type.
@@ -99,7 +164,7 @@ bool ProofFollower::has_type(ValueId value, const algebra::Shape& shape, DataTyp
 
 bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner,
                                 ValueId canonical, const ModelTerms& names) {
-  if (!rule.packs.empty() || rule.source.size() != 1) return false;
+  if (!rule.packs.empty() || rule.source.size() != 1 || !restricts_positivity_to_variables(rule, terms_)) return false;
   algebra::Symbols& symbols = bank_.symbols();
   algebra::Substitution sizes;
   for (const proto::ModelSize& size : step.sizes()) sizes.emplace(symbols.size(size.name()), names.size(size.value()));
@@ -111,11 +176,11 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
     if (algebra::holds(algebra::substitute(condition, sizes, symbols), symbols) != algebra::Truth::Yes) return false;
   }
   const DataType type = bank_.value(canonical).type.data_type;
-  std::vector<ValueId> stored;
+  std::vector<ValueId> constants;
   for (const proto::ModelTerm& constant : step.constants()) {
     const auto value = names.find_canonical(constant);
     if (!value) return false;
-    stored.push_back(*value);
+    constants.push_back(*value);
   }
   TermBuilder builder(bank_, terms_, sizes, type, [&](ValueId built) -> std::optional<ValueId> {
     if (!has_type(built, *bank_.value(built).type, type)) return std::nullopt;
@@ -123,9 +188,7 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
       const auto merged = equal_.find(built);
       return merged == equal_.end() ? built : merged->second;
     }
-    const auto agrees = [&](ValueId each) { return each == built || constants_.difference(each, built).has_value(); };
-    const auto found = std::ranges::find_if(stored, agrees);
-    return found == stored.end() ? built : *found;
+    return constant_in_place_of(built, constants);
   });
   for (std::size_t i = 0; i < rule.variables.size(); ++i) {
     const std::string& name = terms_.term(rule.variables[i]).name;

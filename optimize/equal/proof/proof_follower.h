@@ -1,8 +1,12 @@
 // Follows a proof that two models are equal: builds the instances of its rules in both models. It searches for nothing.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
@@ -21,9 +25,14 @@ class ProofFollower {
 
   /// Throws InputError of `file`, with the step, unless the steps show that each pair of original values is equal.
   void follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs, const std::string& file);
+  /// The constants that were compared by their elements.
+  std::uint64_t constants() const { return compared_; }
 
  private:
   bool holds(const proto::ModelStep& step, ValueId partner, ValueId canonical, const ModelTerms& names);
+  bool are_constants_that_agree(const proto::ModelStep& step, ValueId partner, ValueId canonical);
+  bool is_of(std::size_t model, ValueId constant) const;
+  ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
   bool is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner, ValueId canonical,
                    const ModelTerms& names);
   bool has_type(ValueId value, const algebra::Shape& shape, DataType type);
@@ -33,7 +42,10 @@ class ProofFollower {
   ConstantComparison& constants_;
   const algebra::RuleSet& rules_;
   const algebra::TermBank& terms_;
+  std::set<ValueId> stored_[2];                 // canonical constants that either model stores
+  std::unordered_set<ValueId> held_;            // canonical values of both models
   std::unordered_map<ValueId, ValueId> equal_;  // terms of the second model that were merged, by canonical value
+  std::uint64_t compared_ = 0;
 };
 
 /// Adds a model's nodes to its canonical terms. Returns those of its stored constants.

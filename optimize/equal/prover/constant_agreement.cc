@@ -18,6 +18,10 @@ using algebra::Tracked;
 /// Elements of the largest constant that is computed.
 constexpr double max_computed_elements = 1 << 26;
 
+/// Errors of elements that count as rounding, relative to the largest element: where more is lost, any two constants
+/// would agree.
+constexpr double max_relative_error = 0x1p-10;
+
 /// Elements of a constant that are kept, about.
 constexpr std::size_t max_samples = 64;
 
@@ -70,6 +74,15 @@ std::optional<double> largest_difference(std::size_t count, DataType type, const
   return largest;
 }
 
+/// Returns whether the errors of the elements are small beside the largest one.
+bool is_accurate(const algebra::Tensor& tensor, DataType type) {
+  const auto magnitude = [](double element) { return std::isfinite(element) ? std::abs(element) : 0; };
+  double largest = 0, error = 0;
+  for (const double element : tensor.values) largest = std::max(largest, magnitude(element));
+  for (const double each : tensor.errors) error = std::max(error, each);
+  return error * unit_roundoff(type) <= max_relative_error * largest;
+}
+
 }  // namespace
 
 const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
@@ -106,6 +119,8 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
     known->second = largest_difference(before->values.size(), type.data_type, [&](std::size_t i) {
       return std::pair(element_of(*before, i), element_of(*after, i));
     });
+    if (known->second != 0 && !(is_accurate(*before, type.data_type) && is_accurate(*after, type.data_type)))
+      known->second = std::nullopt;
   }
   return known->second;
 }

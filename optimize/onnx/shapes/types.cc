@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
@@ -13,6 +14,24 @@
 namespace rulemill::optimize {
 
 namespace {
+
+/// What separates the parts of a size's name from each other: doubled in a name of the model.
+constexpr std::string_view separators = "#+-";
+
+std::string escaped(const std::string& name) {
+  std::string text;
+  for (const char c : name) text.append(separators.find(c) == std::string_view::npos ? 1 : 2, c);
+  return text;
+}
+
+std::string unescaped(const std::string& text) {
+  std::string name;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    name += text[i];
+    if (separators.find(text[i]) != std::string_view::npos && i + 1 < text.size() && text[i + 1] == text[i]) ++i;
+  }
+  return name;
+}
 
 bool has_rank(const onnx::TypeProto& type) { return type.has_tensor_type() && type.tensor_type().has_shape(); }
 
@@ -91,17 +110,20 @@ ValueType OnnxTypes::dims_of(const onnx::TypeProto& type, const std::string& nam
       shape.push_back(known->second);
       continue;
     }
-    shape.push_back(dynamic_dim(named ? dim.dim_param() : name + "#" + std::to_string(d)));
+    const std::string number = "#" + std::to_string(d);
+    shape.push_back(named ? dynamic_dim(dim.dim_param(), escaped(dim.dim_param()))
+                          : dynamic_dim(name + number, escaped(name) + number));
   }
   return shape;
 }
 
 /// Sizes of the algebra are at least 1. A dimension with a lower bound is such a size plus an offset.
-algebra::Poly OnnxTypes::dynamic_dim(const std::string& name) {
+algebra::Poly OnnxTypes::dynamic_dim(const std::string& name, const std::string& escaped_name) {
   const auto lower = bounds_.lower.find(name);
   const std::int64_t offset = (lower == bounds_.lower.end() ? bounds_.smallest : lower->second) - 1;
   const std::string sign = offset < 0 ? "+" : "-";
-  const algebra::Atom size = symbols_.size("$" + name + (offset == 0 ? "" : sign + std::to_string(std::abs(offset))));
+  const algebra::Atom size =
+      symbols_.size("$" + escaped_name + (offset == 0 ? "" : sign + std::to_string(std::abs(offset))));
   if (std::ranges::find(dynamic_dims_, size, &DynamicDim::atom) == dynamic_dims_.end()) {
     const auto upper = bounds_.upper.find(name);
     dynamic_dims_.push_back(
@@ -118,7 +140,7 @@ std::string size_text(const algebra::Poly& size, const algebra::Symbols& symbols
     if (name.ends_with(end)) text = name.substr(0, name.size() - end.size());
   }
   std::erase(text, '$');
-  return text;
+  return unescaped(text);
 }
 
 std::string shape_text(const algebra::Shape& shape, const algebra::Symbols& symbols) {

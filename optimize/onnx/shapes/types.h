@@ -68,7 +68,7 @@ class OnnxTypes {
   void declare(const onnx::ValueInfoProto& info);
   ValueType to_value_type(const onnx::TypeProto& type, const std::string& name);
   ValueType dims_of(const onnx::TypeProto& type, const std::string& name);
-  algebra::Poly dynamic_dim(const std::string& name);
+  algebra::Poly dynamic_dim(const std::string& name, const std::string& escaped_name);
   void check_data_type(const std::string& name, DataType data_type) const;
   onnx::TypeProto to_type_proto(const Dimensions& shape, int onnx_type);
 
