@@ -132,7 +132,11 @@ bool ProofFollower::are_constants_that_agree(const proto::ModelStep& step, Value
   if (!step.partner().text().empty() || step.partner().names_size() != 1 || step.partner().names(0).after())
     return false;
   ++compared_;
-  return constants_.difference(partner, canonical).has_value();
+  return agree(partner, canonical);
+}
+
+bool ProofFollower::agree(ValueId first, ValueId second) {
+  return constants_.difference(first, second) && constants_.is_accurate(first) && constants_.is_accurate(second);
 }
 
 /// Returns whether the constant depends on constants that one model stores alone.
@@ -148,7 +152,7 @@ ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<
   for (const ValueId each : constants) {
     if (each == computed) return each;
     const bool are_of_two = (is_of(0, computed) && is_of(1, each)) || (is_of(1, computed) && is_of(0, each));
-    if (!held_.contains(each) || !are_of_two || !constants_.difference(each, computed)) continue;
+    if (!held_.contains(each) || !are_of_two || !agree(each, computed)) continue;
     ++compared_;
     return each;
   }

@@ -31,6 +31,7 @@ class ProofFollower {
  private:
   bool holds(const proto::ModelStep& step, ValueId partner, ValueId canonical, const ModelTerms& names);
   bool are_constants_that_agree(const proto::ModelStep& step, ValueId partner, ValueId canonical);
+  bool agree(ValueId first, ValueId second);
   bool is_of(std::size_t model, ValueId constant) const;
   ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
   bool is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner, ValueId canonical,

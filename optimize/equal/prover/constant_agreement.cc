@@ -18,8 +18,7 @@ using algebra::Tracked;
 /// Elements of the largest constant that is computed.
 constexpr double max_computed_elements = 1 << 26;
 
-/// Errors of elements that count as rounding, relative to the largest element: where more is lost, any two constants
-/// would agree.
+/// Errors of elements that are small beside the largest element.
 constexpr double max_relative_error = 0x1p-10;
 
 /// Elements of a constant that are kept, about.
@@ -74,8 +73,7 @@ std::optional<double> largest_difference(std::size_t count, DataType type, const
   return largest;
 }
 
-/// Returns whether the errors of the elements are small beside the largest one.
-bool is_accurate(const algebra::Tensor& tensor, DataType type) {
+bool has_small_errors(const algebra::Tensor& tensor, DataType type) {
   const auto magnitude = [](double element) { return std::isfinite(element) ? std::abs(element) : 0; };
   double largest = 0, error = 0;
   for (const double element : tensor.values) largest = std::max(largest, magnitude(element));
@@ -92,6 +90,7 @@ const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
   if (!elements) return sample;
   sample.is_finite = std::ranges::all_of(elements->values, [](double element) { return std::isfinite(element); });
   sample.is_exact = std::ranges::all_of(elements->errors, [](double error) { return error == 0; });
+  sample.is_accurate = has_small_errors(*elements, bank_->value(value).type.data_type);
   const std::size_t step = std::max<std::size_t>(1, elements->values.size() / max_samples);
   for (std::size_t i = 0; i < elements->values.size(); i += step) sample.elements.push_back(element_of(*elements, i));
   return sample;
@@ -119,8 +118,6 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
     known->second = largest_difference(before->values.size(), type.data_type, [&](std::size_t i) {
       return std::pair(element_of(*before, i), element_of(*after, i));
     });
-    if (known->second != 0 && !(is_accurate(*before, type.data_type) && is_accurate(*after, type.data_type)))
-      known->second = std::nullopt;
   }
   return known->second;
 }

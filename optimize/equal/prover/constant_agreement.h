@@ -38,6 +38,9 @@ class ConstantComparison {
   std::optional<double> difference(ValueId a, ValueId b);
   /// Returns whether the constant's elements are real numbers; false if it is too large to be computed.
   bool is_finite(ValueId constant) { return sample(constant).is_finite; }
+  /// Returns whether the errors of the constant's elements are small beside the largest one: where more is lost, a term
+  /// may agree with anything.
+  bool is_accurate(ValueId constant) { return sample(constant).is_accurate; }
   /// Returns how the elements of a constant may be found in another one, within a few roundoffs.
   const std::optional<ConstantView>& view(ValueId part, ValueId whole);
   /// Returns whether the whole may have the part's elements from `begin` on along an axis, within a few roundoffs.
@@ -48,7 +51,7 @@ class ConstantComparison {
 
   /// Some elements; none if the constant is too large.
   struct Sample {
-    bool is_finite = false, is_exact = false;
+    bool is_finite = false, is_exact = false, is_accurate = false;
     std::vector<algebra::Tracked> elements;
   };
 
