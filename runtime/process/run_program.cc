@@ -51,6 +51,9 @@ int exec_child(char* const* command, char* const* environment, const ProcessStar
     if (::setrlimit(RLIMIT_AS, &limit) != 0) return errno;
   }
   if (::dup2(start.in, STDIN_FILENO) < 0 || ::dup2(start.out, STDOUT_FILENO) < 0) return errno;
+  for (const int kept : {STDIN_FILENO, STDOUT_FILENO}) {
+    if (::fcntl(kept, F_SETFD, 0) != 0) return errno;  // a descriptor that is its own copy would be closed
+  }
   if (start.is_worker && ::close_range(STDERR_FILENO + 1, ~0U, 0) != 0) return errno;
   set_stop_signals(start.is_worker ? SIG_IGN : SIG_DFL);
   sigset_t none;
