@@ -23,7 +23,7 @@ inline constexpr const char* generalize_stage = "generalize";
 inline constexpr const char* rules_file = "rules.rmdb";
 
 /// Runs the stage. Collective; the prune stage must be finished. Only the first rank's summary has counts. The database
-/// is the same on any number of ranks; with GeneralizedTier::None it is that of the prune stage.
+/// is the same on any number of ranks; with None it is that of the prune stage. Throws Error if memory is too small.
 GeneralizeSummary generalize_rules(const std::filesystem::path& out, const std::string& inputs_digest,
                                    algebra::Library& library, GeneralizedTier tier,
                                    const runtime::Communicator& communicator, const ProofStageOptions& options);

@@ -160,19 +160,6 @@ class CandidateRounds {
   std::size_t core_size_ = 0;    // enabled rules
 };
 
-/// Throws Error if the limit is too small for what the first rank holds until the database is written: the outcomes
-/// and records of all candidates.
-void require_memory(std::uint64_t limit, const std::string& candidates) {
-  // Measured in the prune stage: 25 bytes per byte of the candidates' text at four operators, 35 at five. What the
-  // process has now does not count: the memory that the join has freed is used again.
-  constexpr std::uint64_t program = std::uint64_t{50} << 20, bytes_per_byte = 36;
-  const std::uint64_t required = program + bytes_per_byte * candidates.size();
-  if (limit == 0 || required <= limit) return;
-  throw runtime::Error("--memory " + runtime::format_bytes(limit),
-                       "proving and pruning these candidates takes the first rank about " +
-                           runtime::format_bytes(required) + "; the finished stages are kept");
-}
-
 ProveSummary summarize(const std::vector<CandidateResult>& results) {
   ProveSummary summary;
   summary.candidates = results.size();
@@ -236,7 +223,10 @@ ProveSummary prove_candidates(const std::filesystem::path& out, const std::strin
       std::filesystem::remove(out / prove_journal_file);  // left behind if the run that finished the stage was killed
       return;
     }
-    require_memory(options.memory, text);
+    // What the first rank holds until the database is written: the outcomes and records of all candidates. Measured in
+    // the prune stage: 25 bytes per byte of the candidates' text at four operators, 35 at five.
+    constexpr std::uint64_t bytes_per_byte = 36;
+    require_memory(options.memory, "proving and pruning these candidates", bytes_per_byte * text.size());
     {
       runtime::Journal journal = runtime::Journal::open_in_folder(out, prove_journal_file, digest);
       scheduler.use_journal(journal);
@@ -258,6 +248,15 @@ ProveSummary prove_candidates(const std::filesystem::path& out, const std::strin
   broadcast(summary, communicator);
   summary.seconds = watch.seconds();
   return summary;
+}
+
+void require_memory(std::uint64_t limit, const std::string& work, std::uint64_t bytes) {
+  // What the process has now does not count: the memory that earlier stages have freed is used again.
+  constexpr std::uint64_t program = std::uint64_t{50} << 20;
+  if (limit == 0 || program + bytes <= limit) return;
+  throw runtime::Error("--memory " + runtime::format_bytes(limit), work + " takes the first rank about " +
+                                                                       runtime::format_bytes(program + bytes) +
+                                                                       "; the finished stages are kept");
 }
 
 std::uint64_t failed_tasks(const runtime::Attributes& statistics) {

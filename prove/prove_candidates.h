@@ -17,7 +17,7 @@
 
 namespace rulemill::prove {
 
-/// Options of the prove stage and of the prune stage (prune.h).
+/// Options of the stages that run proof tasks.
 struct ProofStageOptions {
   WorkerProcessOptions worker_process;
   std::uint64_t memory = 0;  // bytes of the first rank, without worker processes; 0: no limit
@@ -51,6 +51,10 @@ bool is_final(const runtime::Attributes& statistics);
 ProveSummary prove_candidates(const std::filesystem::path& out, const std::string& candidates,
                               const std::string& inputs_digest, algebra::Library& library,
                               const runtime::Communicator& communicator, const ProofStageOptions& options);
+
+/// Throws Error if the limit is too small for the first rank to do the work, which takes it these bytes besides those
+/// of the program. Limit 0: none.
+void require_memory(std::uint64_t limit, const std::string& work, std::uint64_t bytes);
 
 /// Returns the results of a finished prove stage.
 std::vector<CandidateResult> read_results(const std::filesystem::path& out);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -17,9 +16,10 @@
 #include "prove/generalize_rules.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
+#include "runtime/process/descriptor.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/program_digest.h"
-#include "runtime/process/shell_command.h"
+#include "runtime/process/run_program.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
@@ -30,10 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours timeout{2};
-/// Hides the launcher's variables from a process that is not a rank of its job.
-constexpr const char* unset_launcher_variables =
-    "for v in $(env | sed -n 's/^\\(\\(OMPI\\|PMIX\\|PMI\\|SLURM\\|MPI\\)_[A-Za-z0-9_]*\\)=.*/\\1/p'); do unset $v; "
-    "done; ";
 
 /// "models-0123456789abcdef.rmdb", with a digest of everything that determines the rules.
 std::string file_name(const fs::path& profiles, const Options& options) {
@@ -51,49 +47,44 @@ std::string file_name(const fs::path& profiles, const Options& options) {
   return profiles.filename().string() + "-" + runtime::to_hex(hasher.digest64()) + ".rmdb";
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
-/// A lock on the folder while rules are made in it, so that concurrent processes make them once. It ends with its
-/// process; without effect on file systems without locks.
+/// A lock on the folder while rules are made in it, so that concurrent processes make them once. The process that makes
+/// them inherits it: if this one is killed, the lock ends after both. Without effect on file systems without locks.
 class MakingLock {
  public:
-  explicit MakingLock(const fs::path& folder)
-      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR)
+  explicit MakingLock(const fs::path& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY)) {
+    while (folder_.is_valid() && ::flock(folder_.get(), LOCK_EX) != 0 && errno == EINTR)
       runtime::throw_if_interrupted("waiting for the default rules");
   }
-  ~MakingLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  MakingLock(const MakingLock&) = delete;
-  MakingLock& operator=(const MakingLock&) = delete;
 
  private:
-  int descriptor_;
+  runtime::Descriptor folder_;
 };
 
-/// Runs this binary in another process; the path of its output is the last argument.
-void run_self(const std::string& arguments, const fs::path& out) {
-  const std::string command =
-      unset_launcher_variables + ("exec " + quoted(runtime::current_executable().string())) + " " + arguments;
-  const runtime::ShellResult result = runtime::run_shell_command(command, out.string(), timeout);
-  if (result.failure.empty()) return;
-  throw runtime::Error(out.string(), "cannot make the default rules: `rulemill " +
-                                         arguments.substr(0, arguments.find(" -")) + "` failed with " + result.failure);
-}
-
-/// Discovers the rules of the profiles with their general forms, and removes the other files.
+/// Discovers the rules of the profiles with their general forms in another process, and removes the other files. What a
+/// killed one has left is used.
 void discover(const fs::path& profiles, const fs::path& definitions, const fs::path& database) {
   runtime::require_writable_folder(database.parent_path());
   fs::path work = database;
   work.replace_extension(".making");
-  run_self("discover --generalize all --profile " + quoted(profiles.string()) + " --definitions " +
-               quoted(definitions.string()) + " --progress off --log-level error --no-sync --out",
-           work);
+  const std::vector<std::string> command = {runtime::current_executable().string(),
+                                            "discover",
+                                            "--generalize",
+                                            "all",
+                                            "--profile",
+                                            profiles.string(),
+                                            "--definitions",
+                                            definitions.string(),
+                                            "--progress",
+                                            "off",
+                                            "--log-level",
+                                            "error",
+                                            "--no-sync",
+                                            "--out",
+                                            work.string()};
+  const runtime::ShellResult result = runtime::run_program(command, runtime::environment_without_launchers(), timeout);
+  if (!result.failure.empty())
+    throw runtime::Error(work.string(),
+                         "cannot make the default rules: `rulemill discover` failed with " + result.failure);
   fs::rename(work / prove::rules_file, database);
   std::error_code ignored;
   fs::remove_all(work, ignored);

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "runtime/process/shell_command.h"
+#include "runtime/process/run_program.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 

@@ -163,7 +163,7 @@ AnswerCache::AnswerCache(const std::filesystem::path& folder, algebra::Library& 
       journal_(runtime::Journal::open_in_folder(folder, answers_file, "answers " + std::to_string(cache_version),
                                                 runtime::Journal::Appends::Buffered)),
       rules_(library) {
-  for (const runtime::Journal::Record& record : journal_.records()) {
+  for (const runtime::Journal::Record& record : journal_.take_records()) {
     for (const auto& key : runtime::values_of<runtime::Hash128>(runtime::bytes_of(record.key)))
       records_[key] = record.location;
   }

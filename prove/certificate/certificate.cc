@@ -344,24 +344,24 @@ std::optional<Rule> PremiseRules::rule(const std::string& name) {
   return algebra::specialize_by_name(*general, std::string_view(name).substr(at), library_, bank_, symbols_);
 }
 
-std::vector<UncertifiedRule> certify_with(
-    algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
-    const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
+std::vector<UncertifiedRule> certify_with(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                                          algebra::Symbols& symbols, const MakeCertificates& make) {
   PremiseRules premises(find_definition_rule(rules), library, bank, symbols);
-  std::vector<std::string> requests;
-  std::vector<Certificate*> certificates;
+  std::vector<algebra::RuleRecord*> incomplete;
   for (algebra::RuleRecord& record : rules.rules) {
-    Certificate& certificate = record.certificate;
+    const Certificate& certificate = record.certificate;
     const bool is_complete = certificate.kind == Certificate::Kind::Definitions && !certificate.text.empty();
-    if (certificate.kind == Certificate::Kind::None || is_complete) continue;
-    const bool derived = certificate.kind == Certificate::Kind::Derivation;
-    requests.push_back(certificate_request(
-        statement_of(record.rule, bank, symbols), certificate.kind, certificate.text,
-        derived ? premises.statements_for(lines_of(certificate.text)) : std::map<std::string, std::string>()));
-    certificates.push_back(&certificate);
+    if (certificate.kind != Certificate::Kind::None && !is_complete) incomplete.push_back(&record);
   }
-  std::vector<std::string> texts = texts_of(requests);
-  for (std::size_t i = 0; i < certificates.size(); ++i) certificates[i]->text = std::move(texts.at(i));
+  const auto request = [&](std::size_t item) {
+    const Certificate& certificate = incomplete[item]->certificate;
+    const bool derived = certificate.kind == Certificate::Kind::Derivation;
+    return certificate_request(
+        statement_of(incomplete[item]->rule, bank, symbols), certificate.kind, certificate.text,
+        derived ? premises.statements_for(lines_of(certificate.text)) : std::map<std::string, std::string>());
+  };
+  make(incomplete.size(), request,
+       [&](std::size_t item, std::string text) { incomplete[item]->certificate.text = std::move(text); });
   std::vector<UncertifiedRule> uncertified;
   std::erase_if(rules.rules, [&](const algebra::RuleRecord& record) {
     const Certificate& certificate = record.certificate;
@@ -374,10 +374,8 @@ std::vector<UncertifiedRule> certify_with(
 
 std::vector<UncertifiedRule> certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
                                      algebra::Symbols& symbols, const ProverOptions& options) {
-  return certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
-    std::vector<std::string> texts;
-    for (const std::string& request : requests) texts.push_back(make_certificate(request, library, options));
-    return texts;
+  return certify_with(rules, library, bank, symbols, [&](std::size_t count, const auto& request, const auto& take) {
+    for (std::size_t item = 0; item < count; ++item) take(item, make_certificate(request(item), library, options));
   });
 }
 

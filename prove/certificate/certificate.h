@@ -132,11 +132,13 @@ struct UncertifiedRule {
   std::string id, reason;
 };
 
-/// Replaces the certificates of a pruned set by their final texts, which `texts_of` returns for requests. Complete
-/// certificates of core rules are kept. Drops derived rules without a checkable proof, and returns them.
-std::vector<UncertifiedRule> certify_with(
-    algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
-    const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
+/// Answers each of `count` requests with make_certificate, in any order.
+using MakeCertificates = std::function<void(std::size_t count, const std::function<std::string(std::size_t)>& request,
+                                            const std::function<void(std::size_t, std::string certificate)>& take)>;
+/// Replaces the certificates of a pruned set by their final texts. Complete certificates of core rules are kept. Drops
+/// derived rules without a checkable proof, and returns them.
+std::vector<UncertifiedRule> certify_with(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                                          algebra::Symbols& symbols, const MakeCertificates& make);
 /// The same in this process.
 std::vector<UncertifiedRule> certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
                                      algebra::Symbols& symbols, const ProverOptions& options);

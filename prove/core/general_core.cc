@@ -1,6 +1,7 @@
 #include "prove/core/general_core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_renaming.h"
@@ -64,15 +65,18 @@ class GeneralCore {
     for (const std::size_t position : order_) {
       if (!specialized.texts[position].empty()) by_rule.emplace(names_[position], specialized.texts[position]);
       results.push_back(result_of(position));
+      // A derivation is replaced by one from the new core.
+      Certificate& certificate = rules_.rules[position].certificate;
+      if (certificate.kind == Certificate::Kind::Derivation) certificate.text = {};
     }
     MinimalCore minimal(
-        results, scheduler_, library_,
+        std::move(results), scheduler_, library_,
         [&](const CandidateResult& result) {
           return statement_of(rules_.rules[position_.at(result.candidate)].rule, bank_, symbols_);
         },
         std::move(by_rule));
     minimal.find();
-    return store_results(minimal.rules(), specialized.names);
+    return store_results(std::move(minimal.rules()), specialized.names);
   }
 
  private:
@@ -127,47 +131,52 @@ class GeneralCore {
 
   /// Sets tiers and certificates to the results. A rule that had a proof and has no checkable derivation keeps its
   /// proof. Returns the number of dropped rules.
-  std::size_t store_results(const std::vector<CandidateResult>& results, std::map<std::string, std::string> names) {
+  std::size_t store_results(std::vector<CandidateResult> results, std::map<std::string, std::string> names) {
     for (const auto& [name, position] : position_) names.emplace(name, rules_.rules[position].rule.id);
-    std::vector<RuleRecord> before = rules_.rules;
-    std::vector<bool> known(before.size());
-    for (const CandidateResult& result : results) {
+    std::map<std::size_t, RuleRecord> proved;  // the original records of rules that may not be found
+    std::vector<bool> known(rules_.rules.size());
+    for (CandidateResult& result : results) {
       const std::size_t position = position_.at(result.candidate);
       RuleRecord& record = rules_.rules[position];
       known[position] = result.status != RuleStatus::Unknown;
       const bool core = result.status == RuleStatus::Proved;
+      if (!core && record.certificate.kind == Certificate::Kind::Definitions) proved.emplace(position, record);
       const bool was_late = algebra::is_late(record);
       record.rule.tier = core ? Tier::Core : Tier::Derived;
       record.phase = was_late != core ? algebra::SearchPhase::ByTier
                      : was_late       ? algebra::SearchPhase::WithDerived
                                       : algebra::SearchPhase::WithCore;
       record.certificate =
-          core ? Certificate{Certificate::Kind::Definitions, result.certificate}
+          core ? Certificate{Certificate::Kind::Definitions, std::move(result.certificate)}
                : Certificate{Certificate::Kind::Derivation, with_rules_renamed(result.certificate, names)};
       record.statistics = {result.queries, core ? 0 : result.instance_count};
+      result = {};
     }
     algebra::RuleSet found;
-    for (std::size_t i = 0; i < before.size(); ++i) {
+    std::vector<std::string> ids;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      ids.push_back(rules_.rules[i].rule.id);
       if (known[i]) found.rules.push_back(std::move(rules_.rules[i]));
     }
-    certify_with(found, library_, bank_, symbols_, [&](const std::vector<std::string>& requests) {
-      return scheduler_.answer_items(TaskKind::Certify, requests);
+    certify_with(found, library_, bank_, symbols_, [&](std::size_t count, const auto& request, const auto& take) {
+      scheduler_.answer_each({TaskKind::Certify, count, request, take, {}});
     });
-    return combine(std::move(before), std::move(found.rules));
+    return combine(ids, std::move(proved), std::move(found.rules));
   }
 
   /// Makes the set from the found rules, and from the original of each other rule that has a proof. Returns the number
   /// of the rest.
-  std::size_t combine(std::vector<RuleRecord> before, std::vector<RuleRecord> found) {
+  std::size_t combine(const std::vector<std::string>& ids, std::map<std::size_t, RuleRecord> proved,
+                      std::vector<RuleRecord> found) {
     std::size_t dropped = 0;
     auto next = found.begin();
     rules_.rules.clear();
-    for (RuleRecord& record : before) {
-      if (next != found.end() && next->rule.id == record.rule.id) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (next != found.end() && next->rule.id == ids[i]) {
         rules_.rules.push_back(std::move(*next++));
-      } else if (record.certificate.kind == Certificate::Kind::Definitions) {
-        record.rule.tier = Tier::Core;
-        rules_.rules.push_back(std::move(record));
+      } else if (const auto original = proved.find(i); original != proved.end()) {
+        original->second.rule.tier = Tier::Core;
+        rules_.rules.push_back(std::move(original->second));
       } else {
         ++dropped;
       }

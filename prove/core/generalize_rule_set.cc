@@ -21,28 +21,40 @@ namespace {
 using algebra::Rule;
 using algebra::RuleRecord;
 
-/// Rules without duplicates up to renaming, each with the names of the rules that it replaces.
-class DistinctRules {
+/// The positions of rules in a list, by their form up to renaming.
+class RulePositions {
  public:
-  DistinctRules(const algebra::TermBank& bank, algebra::Symbols& symbols) : bank_(bank), symbols_(symbols) {}
+  RulePositions(const algebra::TermBank& bank, algebra::Symbols& symbols) : bank_(bank), symbols_(symbols) {}
 
-  /// Returns the position of a rule that is the same up to renaming.
-  std::optional<std::size_t> find(const Rule& wanted) const {
+  /// Returns the position of a rule of the list that is the same up to renaming.
+  std::optional<std::size_t> find(const Rule& wanted, const std::vector<RuleRecord>& records) const {
     const auto [begin, end] = by_key_.equal_range(algebra::renaming_key(wanted, bank_));
     for (auto known = begin; known != end; ++known) {
-      const Rule& rule = records_[known->second].rule;
+      const Rule& rule = records[known->second].rule;
       if (rule.packs.size() == wanted.packs.size() && algebra::is_renaming_of(rule, wanted, bank_, symbols_))
         return known->second;
     }
     return std::nullopt;
   }
+  void add(const Rule& rule, std::size_t position) { by_key_.emplace(algebra::renaming_key(rule, bank_), position); }
+
+ private:
+  const algebra::TermBank& bank_;
+  algebra::Symbols& symbols_;
+  std::multimap<std::string, std::size_t> by_key_;
+};
+
+/// Rules without duplicates up to renaming, each with the names of the rules that it replaces.
+class DistinctRules {
+ public:
+  DistinctRules(const algebra::TermBank& bank, algebra::Symbols& symbols) : positions_(bank, symbols) {}
 
   void add(RuleRecord record) {
-    if (const auto known = find(record.rule)) {
+    if (const auto known = positions_.find(record.rule, records_)) {
       replaced_[*known].second.push_back(record.rule.id);
       return;
     }
-    by_key_.emplace(algebra::renaming_key(record.rule, bank_), records_.size());
+    positions_.add(record.rule, records_.size());
     replaced_.push_back({record.rule.id, {record.rule.id}});
     records_.push_back(std::move(record));
   }
@@ -53,11 +65,9 @@ class DistinctRules {
   std::vector<std::pair<std::string, std::vector<std::string>>>& replaced() { return replaced_; }
 
  private:
-  const algebra::TermBank& bank_;
-  algebra::Symbols& symbols_;
+  RulePositions positions_;
   std::vector<RuleRecord> records_;
   std::vector<std::pair<std::string, std::vector<std::string>>> replaced_;
-  std::multimap<std::string, std::size_t> by_key_;
 };
 
 /// A rule with another enum value, to be proved.
@@ -178,22 +188,21 @@ void append_counts(const GeneralizationReport& report, std::vector<std::pair<std
   funnel.emplace_back("derived rules with general forms", report.derived);
 }
 
-algebra::RuleSet append_general_rules(const algebra::RuleSet& rules, const algebra::RuleSet& general,
-                                      const algebra::TermBank& bank, algebra::Symbols& symbols) {
-  algebra::RuleSet result = rules;
+algebra::RuleSet append_general_rules(algebra::RuleSet rules, algebra::RuleSet general, const algebra::TermBank& bank,
+                                      algebra::Symbols& symbols) {
   std::set<std::string> names;
-  DistinctRules known(bank, symbols);
-  for (const RuleRecord& record : rules.rules) {
-    names.insert(record.rule.id);
-    known.add(record);
+  RulePositions known(bank, symbols);
+  for (std::size_t i = 0; i < rules.rules.size(); ++i) {
+    names.insert(rules.rules[i].rule.id);
+    known.add(rules.rules[i].rule, i);
   }
-  result.funnel = general.funnel;
-  for (RuleRecord record : general.rules) {
-    if (known.find(record.rule)) continue;
+  rules.funnel = std::move(general.funnel);
+  for (RuleRecord& record : general.rules) {
+    if (known.find(record.rule, rules.rules)) continue;
     if (names.contains(record.rule.id)) record.rule.id += "g";
-    result.rules.push_back(std::move(record));
+    rules.rules.push_back(std::move(record));
   }
-  return result;
+  return rules;
 }
 
 }  // namespace rulemill::prove

@@ -47,7 +47,7 @@ algebra::RuleSet generalize_rule_set(const algebra::RuleSet& rules, const Genera
 
 /// Returns `rules` followed by the rules of `general` that are new up to renaming, with "g" appended to a name that
 /// occurs in `rules`. The core is still to be found.
-algebra::RuleSet append_general_rules(const algebra::RuleSet& rules, const algebra::RuleSet& general,
-                                      const algebra::TermBank& bank, algebra::Symbols& symbols);
+algebra::RuleSet append_general_rules(algebra::RuleSet rules, algebra::RuleSet general, const algebra::TermBank& bank,
+                                      algebra::Symbols& symbols);
 
 }  // namespace rulemill::prove

@@ -78,7 +78,8 @@ void TaskScheduler::use_cache(AnswerCache& cache) {
 
 void TaskScheduler::use_journal(runtime::Journal& journal) {
   journal_ = &journal;
-  for (const runtime::Journal::Record& record : journal.records()) journaled_[record.key] = record.location;
+  for (runtime::Journal::Record& record : journal.take_records())
+    journaled_.insert_or_assign(std::move(record.key), record.location);
 }
 
 /// A hash of everything that an answer depends on: the item and the rule updates so far.

@@ -20,8 +20,6 @@ namespace {
 
 std::atomic<bool> syncs_files = true;
 
-std::string error_text(int error) { return std::generic_category().message(error); }
-
 bool write_all(int descriptor, std::span<const ByteView> chunks) {
   for (ByteView bytes : chunks) {
     while (!bytes.empty()) {
@@ -80,10 +78,7 @@ int sync_file(int descriptor) {
 }
 
 void throw_write_error(const std::filesystem::path& path, int error) {
-  const std::string message = "cannot be written: " + error_text(error);
-  const bool no_space = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
-  if (no_space) throw NoSpaceError(path.string(), message);
-  throw IoError(path.string(), message);
+  throw_io_error(path, "cannot be written", error);
 }
 
 void write_file(const std::filesystem::path& path, ByteView bytes) { write_file(path, std::span(&bytes, 1)); }
@@ -125,7 +120,7 @@ void require_writable_folder(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder, error)) throw IoError(folder.string(), "is not a folder");
   std::string name = (folder / ".probe-XXXXXX").string();
   const Descriptor probe(::mkstemp(name.data()));
-  if (!probe.is_valid()) throw IoError(folder.string(), "cannot write to the folder: " + error_text(errno));
+  if (!probe.is_valid()) throw_io_error(folder, "cannot write to the folder", errno);
   ::unlink(name.c_str());
 }
 
@@ -133,7 +128,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   require_writable_folder(folder);
   const auto path = folder / ".lock";
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) throw IoError(path.string(), "cannot be written: " + error_text(errno));
+  if (descriptor_ < 0) throw_write_error(path, errno);
   // On a file system without locks (ENOLCK, ENOTSUP), the folder is used without a lock.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(descriptor_);

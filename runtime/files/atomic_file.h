@@ -12,14 +12,7 @@
 
 namespace rulemill::runtime {
 
-/// A full disk, a quota, or a limit on the size of files. Unlike other IoErrors, it is not caused by invalid input.
-class NoSpaceError : public IoError {
- public:
-  using IoError::IoError;
-  int exit_code() const override { return 1; }
-};
-
-/// Throws NoSpaceError, or IoError (permissions, a folder of this name).
+/// Throws IoError.
 void write_file(const std::filesystem::path& path, ByteView bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 /// Writes the concatenation of the chunks.

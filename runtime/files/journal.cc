@@ -8,10 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "runtime/files/atomic_file.h"
+#include "runtime/process/input_file.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/quantity.h"
@@ -76,8 +76,6 @@ class RecordReader {
   std::string text_;
 };
 
-std::string error_text() { return std::generic_category().message(errno); }
-
 /// Includes the newline if there is one.
 std::string first_line(const std::filesystem::path& path) {
   // Opening a pipe would wait for a writer.
@@ -85,7 +83,7 @@ std::string first_line(const std::filesystem::path& path) {
     throw IoError(path.string(), "cannot be read: it is not a regular file");
   }
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw IoError(path.string(), "cannot be read: " + error_text());
+  if (!in) throw_io_error(path, "cannot be read", errno);
   std::string line;
   std::getline(in, line);
   return in.eof() ? line : line + "\n";
@@ -113,11 +111,11 @@ Journal::Journal(std::filesystem::path path, std::string_view owner, Appends app
   size_ = reader.offset();
   truncated_bytes_ = reader.size() - size_;
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
-  if (descriptor_ < 0) throw IoError(path_.string(), "cannot be written: " + error_text());
+  if (descriptor_ < 0) throw_write_error(path_, errno);
   if (truncated_bytes_ > 0 && ::ftruncate(descriptor_, static_cast<off_t>(size_)) != 0) {
-    const std::string message = error_text();
+    const int error = errno;
     ::close(descriptor_);
-    throw IoError(path_.string(), "cannot truncate its incomplete end: " + message);
+    throw_io_error(path_, "cannot truncate its incomplete end", error);
   }
 }
 
@@ -202,7 +200,8 @@ std::string Journal::read(const Location& location) const {
     const ssize_t got =
         ::pread(descriptor_, text.data() + at, text.size() - at, static_cast<off_t>(location.offset + at));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw IoError(path_.string(), "cannot be read: " + (got < 0 ? error_text() : "it ends early"));
+    if (got < 0) throw_io_error(path_, "cannot be read", errno);
+    if (got == 0) throw IoError(path_.string(), "cannot be read: it ends early");
     at += static_cast<std::size_t>(got);
   }
   return text;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/text/bytes.h"
@@ -39,6 +40,8 @@ class Journal {
 
   /// Returns the records at the time of opening, in order.
   const std::vector<Record>& records() const { return records_; }
+  /// The same; the journal no longer holds them.
+  std::vector<Record> take_records() { return std::exchange(records_, {}); }
   /// Returns the size of the incomplete tail that opening truncated.
   std::uint64_t truncated_bytes() const { return truncated_bytes_; }
 

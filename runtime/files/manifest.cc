@@ -40,12 +40,13 @@ bool has_valid_checksum(const std::string& text) {
 }  // namespace
 
 Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
-  const bool exists = std::filesystem::exists(path());
+  const bool exists = std::filesystem::exists(path()), has_copy = std::filesystem::exists(copy_path());
   if (exists && read(path())) return;
-  if (std::filesystem::exists(copy_path()) && read(copy_path())) {
+  if (has_copy && read(copy_path())) {
     spdlog::warn("{}: is {}; it will be recreated from its copy", path().string(), exists ? "damaged" : "missing");
-  } else if (exists) {
-    spdlog::warn("{}: is damaged; all stages will run again", path().string());
+  } else if (exists || has_copy) {
+    spdlog::warn("{}: is damaged{}; all stages will run again", (exists ? path() : copy_path()).string(),
+                 exists && has_copy ? ", and so is its copy" : "");
   }
 }
 
@@ -58,7 +59,9 @@ bool Manifest::read(const std::filesystem::path& file) {
   try {
     root = parse_json(text, file.string());
   } catch (const InputError&) {
-    if (!resembles_manifest(text)) throw;
+    // No other program writes a file of the copy's name.
+    if (!resembles_manifest(text) && !std::filesystem::exists(copy_path())) throw;
+    return false;
   }
   if (!resembles_manifest(text)) throw InputError(file.string(), "is not a rulemill manifest");
   const bool has_checksum = root.is_object() && root.contains("checksum");

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
-#include <system_error>
 
 #include "runtime/files/hdf5_handle.h"
 #include "runtime/files/table_file.h"
+#include "runtime/process/input_file.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::runtime {
@@ -26,7 +26,7 @@ std::string expectation(const TableSchema* expected) {
 /// Compares the size and, for TableCheck::Checksum, the hash of the file with its header, before HDF5 parses the file.
 void check_header(const std::filesystem::path& path, const std::string& expected, TableCheck check) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) throw IoError(path.string(), "cannot be read: " + std::generic_category().message(errno));
+  if (file < 0) throw_io_error(path, "cannot be read", errno);
   struct stat status {};
   const bool is_regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const auto size = static_cast<std::size_t>(is_regular ? status.st_size : 0);

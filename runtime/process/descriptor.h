@@ -18,6 +18,7 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return value_; }
   bool is_valid() const { return value_ >= 0; }
+  int release() { return std::exchange(value_, -1); }
   /// Closes it now. Returns false and sets errno if that fails.
   bool close() { return ::close(std::exchange(value_, -1)) == 0; }
 

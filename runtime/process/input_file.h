@@ -10,6 +10,10 @@
 
 namespace rulemill::runtime {
 
+/// Throws IoError for an operation that failed with this errno; `what` is "cannot be read" or the like. A full disk, a
+/// failing device or a limit of the system is no invalid input: the exit code is 1.
+[[noreturn]] void throw_io_error(const std::filesystem::path& path, const std::string& what, int error);
+
 class InputFile {
  public:
   /// Throws IoError if the file cannot be read or is not a regular file.

@@ -32,6 +32,10 @@ void install_interrupt_handlers() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
+void set_stop_signals(void (*handler)(int)) {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) std::signal(signal, handler);
+}
+
 bool is_interrupted() { return stop_signal != 0; }
 
 void request_interrupt() { stop_signal = SIGTERM; }

@@ -7,6 +7,8 @@
 namespace rulemill::runtime {
 
 void install_interrupt_handlers();
+/// Gives these signals the same handler: SIG_IGN or SIG_DFL.
+void set_stop_signals(void (*handler)(int));
 bool is_interrupted();
 /// Sets the flag as SIGTERM does.
 void request_interrupt();

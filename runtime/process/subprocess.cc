@@ -1,10 +1,7 @@
 #include "runtime/process/subprocess.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,13 +11,13 @@
 #include <cstdlib>
 #include <ctime>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 #include <thread>
 
+#include "runtime/process/descriptor.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/process/run_program.h"
 #include "runtime/text/error.h"
-
-extern char** environ;
 
 namespace rulemill::runtime {
 namespace {
@@ -30,79 +27,6 @@ using std::chrono::steady_clock;
 
 constexpr std::uint64_t max_frame_bytes = std::uint64_t{1} << 32;
 constexpr long send_timeout_seconds = 30;  // a child that does not read for so long hangs
-
-std::vector<std::string> environment_without_launchers() {
-  std::vector<std::string> kept;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    bool of_launcher = false;
-    for (const char* prefix : {"OMPI_", "PMIX_", "PMI_", "SLURM_", "MPI_"}) of_launcher |= text.starts_with(prefix);
-    if (!of_launcher) kept.emplace_back(text);
-  }
-  return kept;
-}
-
-/// Returns a null-terminated list of the texts, as execve() expects it.
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-void ignore_stop_signals() {
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) ::signal(signal, SIG_IGN);
-}
-
-/// Replaces the child by the command between vfork and exec. It makes only system calls, because it shares our memory.
-/// The child is killed when the thread that started it ends. It ignores stop signals, which a job sends to every
-/// process of a node: its parent handles them. Returns errno if something failed.
-int exec_child(char* const* command, char* const* environment, int child_end, std::uint64_t memory_bytes,
-               pid_t parent) {
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
-  if (::getppid() != parent) return ECHILD;
-  if (::setpgid(0, 0) != 0) return errno;  // so that the terminal's Ctrl-C reaches only the parent
-  if (memory_bytes > 0) {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_AS, &limit) != 0) return errno;
-    limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(memory_bytes, limit.rlim_max);
-    if (::setrlimit(RLIMIT_AS, &limit) != 0) return errno;
-  }
-  if (::dup2(child_end, STDIN_FILENO) < 0 || ::dup2(child_end, STDOUT_FILENO) < 0) return errno;
-  if (::close_range(STDERR_FILENO + 1, ~0U, 0) != 0) return errno;
-  ignore_stop_signals();
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execve(command[0], command, environment);
-  return errno;
-}
-
-/// Returns the child's process id, or 0 with errno set. vfork copies no memory, which makes it safe beside MPI;
-/// posix_spawn can neither limit memory nor kill the child with its parent.
-pid_t start(char* const* command, char* const* environment, int child_end, std::uint64_t memory_bytes) {
-  const pid_t parent = ::getpid();
-  volatile int failure = 0;
-  // Signal handlers must not run in the child, which shares our memory.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t child = ::vfork();
-  if (child == 0) {
-    failure = exec_child(command, environment, child_end, memory_bytes, parent);
-    ::_exit(127);
-  }
-  const int error = errno;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  if (child > 0 && failure == 0) return child;
-  if (child > 0) {
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    errno = failure;
-  }
-  return 0;
-}
 
 enum class ReadStatus : std::uint8_t { Complete, Closed, TimedOut };
 
@@ -145,24 +69,17 @@ timespec to_timespec(std::chrono::microseconds time) {
 std::filesystem::path current_executable() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
 Subprocess::Subprocess(const std::vector<std::string>& command, std::uint64_t memory_bytes) {
-  RM_CHECK(!command.empty(), "no command");
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw Error(command[0], "cannot create a socket for a child process: " + std::generic_category().message(errno));
   }
-  socket_ = ends[0];
+  Descriptor socket(ends[0]);
+  const Descriptor child_end(ends[1]);
   const timeval timeout{send_timeout_seconds, 0};
-  ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-  std::vector<std::string> arguments = command;
-  std::vector<std::string> environment = environment_without_launchers();
-  pid_ = start(pointers(arguments).data(), pointers(environment).data(), ends[1], memory_bytes);
-  const int error = errno;
-  ::close(ends[1]);
-  if (pid_ == 0) {
-    pid_ = -1;
-    ::close(socket_);
-    throw Error(command[0], "cannot start the child process: " + std::generic_category().message(error));
-  }
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+  pid_ =
+      start_process({command, environment_without_launchers(), child_end.get(), child_end.get(), memory_bytes, true});
+  socket_ = socket.release();
 }
 
 std::filesystem::path find_program(const std::string& name) {
@@ -267,7 +184,7 @@ void Subprocess::end(const std::string& reason) {
 }
 
 void serve_frames(const std::function<Bytes(ByteView)>& handler) {
-  ignore_stop_signals();
+  set_stop_signals(SIG_IGN);
   // This thread ends the process when its parent ends while the handler is running.
   std::thread([] {
     pollfd parent{STDIN_FILENO, POLLRDHUP, 0};

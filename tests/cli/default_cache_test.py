@@ -4,11 +4,14 @@
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
 import tempfile
+import time
 import unittest
 
 import database_form as form
-from binary import ROOT, Case, rulemill
+from binary import BINARY, ROOT, Case, rulemill
 from terminal_test import on_terminal
 
 try:
@@ -112,6 +115,22 @@ class DefaultCache(Case):
             self.assert_warned(process, str(self.database), "damaged")
             self.assertEqual(self.database.read_bytes(), self.whole)
             self.assertEqual(os.listdir(self.database.parent), [self.name])
+
+    def test_rules_are_made_by_the_next_command_if_one_that_makes_them_is_killed(self):
+        environment = {**os.environ, "RULEMILL_DATA": str(self.shared / "data"), "RULEMILL_CACHE": str(self.folder / "new")}
+        parent = subprocess.Popen([BINARY, "optimize", MODEL, "--no-benchmark", "--out", self.folder / "o.onnx"], env=environment,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not list(self.folder.glob("new/rules/*.making/.lock")) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        child, = pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGSTOP)  # it would not end by itself
+        parent.kill()
+        parent.wait()
+        process = self.run_with("rules", "default", RULEMILL_CACHE=str(self.folder / "new"))
+        self.assert_works(process)
+        self.assertEqual(pathlib.Path(process.stdout.strip()).read_bytes(), self.whole)
+        self.assertEqual(os.listdir(self.folder / "new" / "rules"), [self.name])
 
     def test_without_a_writable_cache_the_rules_are_made_for_one_run(self):
         for environment, place in (({"RULEMILL_CACHE": "/proc/x"}, "/proc/x"), ({**NO_CACHE, "HOME": "/proc/x"}, "/proc/x"),

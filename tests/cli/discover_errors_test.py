@@ -114,6 +114,13 @@ class BadInput(Case):
         self.assert_works(limited_run(["join", *words, "--memory", "150MB"], resource.RLIMIT_AS, 500 << 20))
         self.assert_fails(rulemill("prove", *words, "--memory", "24MiB"), 1, "--memory 24.0 MiB", "takes the first rank about")
 
+    def test_general_forms_are_added_only_if_the_memory_suffices_and_more_memory_resumes(self):
+        out = self.folder / "out"
+        self.assert_works(discover(out, "--generalize", "none"))
+        small = rulemill("discover", "--profile", SMALL, "--out", out, "--progress", "off", "--memory", "24MiB")
+        self.assert_fails(small, 1, "--memory 24.0 MiB", "adding the general forms of these rules takes the first rank about 50")
+        self.assert_works(discover(out, "--memory", "60MiB"))
+
     def test_a_too_small_memory_limit_is_reported_with_a_sufficient_one(self):
         self.assert_fails(discover(self.folder / "out", "--max-ops", "3", "--memory", "20MiB", profile=REFERENCE), 1,
                           "--memory 20.0 MiB", "allow at least")

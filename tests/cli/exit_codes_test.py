@@ -52,7 +52,8 @@ CASES = {
         "derive --from $/true.rules $/unrelated.rules",
         "rules import $/false.rules --out $/f",
         "operators check $/false.properties",
-        "discover --profile @/../small.toml --out $/small --memory 1MB"],
+        "discover --profile @/../small.toml --out $/small --memory 1MB",
+        "info /proc/self/mem", "rules import /proc/self/mem --out $/m"],  # an error of the device
     2: ["", "optimise", "optimize", "optimize %/acnet_block.onnx --no-such-option", "optimize %/acnet_block.onnx --alpha 0",
         "optimize %/acnet_block.onnx --rules @ --explain r0", "optimize %/acnet_block.onnx --rules @ --out %/acnet_block.onnx",
         "check", "ci", "ci $/true.rules --allow refuted", "derive $/true.rules", "discover", "equal %/lora_layer.onnx", "rules", "rules show @", "rules show @ r0",

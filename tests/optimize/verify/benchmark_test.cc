@@ -7,7 +7,7 @@
 #include <memory>
 #include <random>
 
-#include "runtime/process/shell_command.h"
+#include "runtime/process/run_program.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 

@@ -166,8 +166,8 @@ TEST_CASE("a derived rule without a checkable proof is dropped, and its reason i
   const std::string name = database.rules.rules.back().rule.id;
   const std::size_t rules = database.rules.rules.size();
   const auto dropped = certify_with(database.rules, database.library, database.bank, database.symbols,
-                                    [](const std::vector<std::string>& requests) {
-                                      return std::vector<std::string>(requests.size(), missing_proof("too long"));
+                                    [](std::size_t count, const auto&, const auto& take) {
+                                      for (std::size_t i = 0; i < count; ++i) take(i, missing_proof("too long"));
                                     });
   REQUIRE(dropped.size() == 1);
   CHECK(dropped[0].id == name);

@@ -30,6 +30,8 @@ TEST_CASE("a reopened journal has its records in order") {
   CHECK(journal.read(journal.records()[0].location) == "one");
   CHECK(journal.truncated_bytes() == 0);
   journal.append("third", "three");
+  CHECK(journal.take_records().size() == 2);
+  CHECK(journal.records().empty());
   CHECK(keys(Journal(folder / "j", "digest 1")).size() == 3);
 }
 

@@ -96,6 +96,23 @@ TEST_CASE("a corrupt or missing manifest or copy is recreated from the other one
   CHECK(read_file(folder / "manifest.copy.json") == newer);
 }
 
+TEST_CASE("a manifest is empty if neither it nor its copy is JSON, and rejected if one is JSON of another program") {
+  const ScratchFolder folder;
+  for (const std::string& damaged : {std::string("{\n  \"format\": \"ru"), std::string("\xff\xfe{}"), std::string()}) {
+    INFO(damaged);
+    overwrite(folder / "manifest.json", damaged);
+    overwrite(folder / "manifest.copy.json", damaged);
+    CHECK(Manifest(folder.path()).inputs_digest("join").empty());
+    std::filesystem::remove(folder / "manifest.json");
+    Manifest manifest(folder.path());
+    manifest.begin("join", "d");
+    CHECK(Manifest(folder.path()).inputs_digest("join") == "d");
+    overwrite(folder / "manifest.json", "{}");
+    overwrite(folder / "manifest.copy.json", damaged);
+    CHECK_THROWS_AS(Manifest(folder.path()), InputError);
+  }
+}
+
 TEST_CASE("a manifest rejects other inputs with a message that has both digests") {
   const ScratchFolder folder;
   Manifest manifest(folder.path());
