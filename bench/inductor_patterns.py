@@ -28,7 +28,7 @@ from torch._inductor import pattern_matcher  # noqa: E402
 
 # The functions that register patterns, by module of torch._inductor.fx_passes.
 REGISTRARS = {"fuse_attention": "_sfdp_init", "misc_patterns": "_misc_patterns_init", "pad_mm": "_pad_mm_init",
-              "freezing_patterns": "addmm_patterns_init", "post_grad": "lazy_init", "joint_graph": "lazy_init"}
+              "freezing_patterns": "addmm_patterns_init", "post_grad": "lazy_init"}
 MAX_SIZE = 16  # of a dimension; larger ones, which registration does not need either, become this
 STATUSES = ("equal", "different", "not shown", "not expressible")
 
@@ -39,7 +39,8 @@ def registered():
 
     def record(file, *args, **kwargs):
         given = inspect.signature(original).bind(*args, **kwargs).arguments
-        found.append((file, given["search_fn"], given["replace_fn"], list(given["example_inputs"]), dict(given.get("scalar_workaround") or {})))
+        constants = dict(given.get("scalar_workaround") or {})
+        found.append((file, given["search_fn"], given["replace_fn"], list(given["example_inputs"]), constants))
         return True
 
     def record_named(file, _, *args, **kwargs):
@@ -53,9 +54,7 @@ def registered():
             for attribute, replacement in (("register_replacement", record), ("gen_register_replacement", record_named)):
                 if hasattr(module, attribute):
                     stack.enter_context(mock.patch.object(module, attribute, functools.partial(replacement, file)))
-            if hasattr(module, attribute) or file != "joint_graph":
-                with contextlib.suppress(AttributeError):
-                    registrar(*([torch.device("cpu")] if inspect.signature(registrar).parameters else []))
+            registrar(*([torch.device("cpu")] if inspect.signature(registrar).parameters else []))
     return found
 
 
@@ -77,7 +76,8 @@ def example(name, value):
 
 def without_constants(function, constants):
     """The function of the tensors alone, with its other arguments by name."""
-    given = {name: 0.0 if name == "dropout_p" else value for name, value in constants.items() if name in inspect.signature(function).parameters}
+    parameters = inspect.signature(function).parameters
+    given = {name: 0.0 if name == "dropout_p" else value for name, value in constants.items() if name in parameters}
     return functools.partial(function, **given) if given else function
 
 
@@ -102,18 +102,21 @@ def main():
         shapes = [tuple(value.shape) if isinstance(value, torch.Tensor) else value for value in inputs]
         types = [str(value.dtype).removeprefix("torch.") for value in inputs if isinstance(value, torch.Tensor)]
         key = (name, str(shapes), types.count("bool"))
-        if key in seen or arguments.only not in name:
+        if not seen.isdisjoint((key, (name, *types))) or arguments.only not in name:
             continue
+        seen.add((name, *types))
         torch.manual_seed(0)
         begin = time.monotonic()
         examples = [example(*each) for each in zip(inspect.signature(search).parameters, inputs)]
         status, reason = compare(search, replace, examples, constants, arguments.rules)
         if "different types" not in reason:
             seen.add(key)
-        rows.append({"file": file, "pattern": name, "shapes": shapes, "types": types, "status": status, "reason": reason, "seconds": round(time.monotonic() - begin, 1)})
+        rows.append({"file": file, "pattern": name, "shapes": shapes, "types": types, "status": status, "reason": reason,
+                     "seconds": round(time.monotonic() - begin, 1)})
         print(f"| {file} | {name} | {types[0]} | {status} | {rows[-1]['seconds']} | {reason[:300]} |", flush=True)
         if arguments.json:
-            pathlib.Path(arguments.json).write_text(json.dumps({"torch": torch.__version__, "results": rows}, indent=1) + "\n", encoding="utf-8")
+            text = json.dumps({"torch": torch.__version__, "results": rows}, indent=1)
+            pathlib.Path(arguments.json).write_text(text + "\n", encoding="utf-8")
     print("| file | pairs | " + " | ".join(STATUSES) + " | s |\n|" + "---|" * (len(STATUSES) + 3))
     for file in dict.fromkeys(row["file"] for row in rows):
         own = [row for row in rows if row["file"] == file]

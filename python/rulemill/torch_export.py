@@ -392,7 +392,7 @@ def _frames_of_users() -> Iterator[None]:
         return
 
     def frames(_: Any, summary: Any) -> Any:
-        own = (str(pathlib.Path(torch.__file__).parent), __file__, "<string>", "<eval_with_key>")
+        own = (str(pathlib.Path(torch.__file__).parent), str(pathlib.Path(__file__).parent), "<string>", "<eval_with_key>")
         return type(summary).from_list([frame for frame in summary if not frame.filename.startswith(own)][-1:])
 
     with mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", frames):
