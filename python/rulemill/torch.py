@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from .torch_export import Exported
 
 Function = Callable[..., Any]
+#: Of the primes that are sizes of examples, how many are left out where larger sizes are tried: these begin at 67.
+LARGER = 16
+#: Of all arguments that are tried so.
+MAX_ELEMENTS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,7 @@ def _compare(before: Function, after: Function, arguments: Arguments, rules: Any
                 for model in pair if simplified else ():
                     model.simplify()
             except (torch_export.Refused, Error):
-                return answers[0]
+                break
             try:
                 found = equality.equal(pair[0].path, pair[1].path, rules, definitions=definitions, **options)
             except Error as error:
@@ -163,7 +167,7 @@ def _compare(before: Function, after: Function, arguments: Arguments, rules: Any
             answers.append(_comparison(found, pair, arguments, sizes, simplified))
             if answers[-1].status != "not shown":
                 return answers[-1]
-        return answers[0]
+        return _compared_by_running(pair, arguments, sizes) or answers[0]
 
 
 def _comparison(found: equality.Equality, pair: "Sequence[Exported]", arguments: Arguments, sizes: Mapping[str, Size],
@@ -180,9 +184,7 @@ def _comparison(found: equality.Equality, pair: "Sequence[Exported]", arguments:
         names = [(found.first_difference or {}).get("value", ""), drawn.get("node", "").split(" ")[-1]]
         counterexample = _counterexample(found, pair, arguments, sizes)
         if counterexample is not None:
-            leaves = torch.utils._pytree.tree_leaves((counterexample.args, dict(counterexample.kwargs)))
-            shapes = ", ".join(f"{label} {list(leaves[place].shape)}" for label, place in zip(arguments.labels, arguments.places))
-            return Comparison("different", found.raw, f"different at {shapes}", _place(pair[0], names), counterexample, notes)
+            return _different(counterexample, arguments, found.raw, _place(pair[0], names), notes)
         notes.append("the models differ at sizes or values at which the functions do not")
     opened = found.open or {}
     place = _place(pair[0], [opened.get("value", ""), *(node.split(" ")[-1] for node in opened.get("before_nodes", []))])
@@ -204,17 +206,41 @@ def _counterexample(found: equality.Equality, pair: "Sequence[Exported]", argume
         if len(given) == len(arguments.places) and at == inside else []
     kept = None
     for tensors in [*own, *(arguments.drawn(inside, seed) for seed in range(8))]:
-        try:
-            results = [model.run(tensors) for model in pair]
-        except Exception:  # outside of the domain of one
-            continue
-        differs = any(a.shape != b.shape or torch_export.difference(a, b) > 1e-2 for a, b in zip(*results))
-        if differs or own and tensors is own[0]:
-            args, kwargs = arguments.with_tensors(tensors)
-            kept = Counterexample(args, kwargs, results[0], results[1], differs)
-        if differs:
+        compared = _run(pair, arguments, tensors, 1e-2 if drawn else 1.0)
+        if compared is not None and (compared.confirmed or own and tensors is own[0]):
+            kept = compared
+        if compared is not None and compared.confirmed:
             break
     return kept
+
+
+def _compared_by_running(pair: "Sequence[Exported]", arguments: Arguments, sizes: Mapping[str, Size]) -> Optional[Comparison]:
+    """A difference that the program did not find, since it tries small sizes: one of which a test by hand would say so, too."""
+    examples = distinct_sizes(len(sizes) + LARGER)
+    for example in (examples, examples[LARGER:]):
+        drawn = {name: size.nearest(number) for (name, size), number in zip(sizes.items(), example)}
+        for seed in range(2 if arguments.elements(drawn) <= MAX_ELEMENTS else 0):
+            compared = _run(pair, arguments, arguments.drawn(drawn, seed), 25.0)
+            if compared is not None and compared.confirmed:
+                return _different(compared, arguments, {"verdict": "different"}, "", ["found by running both functions"])
+    return None
+
+
+def _run(pair: "Sequence[Exported]", arguments: Arguments, tensors: List[torch.Tensor], limit: float) -> Optional[Counterexample]:
+    """Both functions at these arguments; None where one fails. A difference is one of shapes, or above a limit in units of rounding."""
+    try:
+        before, after = (model.run(tensors) for model in pair)
+    except Exception:
+        return None
+    args, kwargs = arguments.with_tensors(tensors)
+    differs = any(a.shape != b.shape or torch_export.difference(a, b) > limit for a, b in zip(before, after))
+    return Counterexample(args, kwargs, before, after, differs)
+
+
+def _different(found: Counterexample, arguments: Arguments, raw: Mapping[str, Any], place: str, notes: Sequence[str]) -> Comparison:
+    leaves = torch.utils._pytree.tree_leaves((found.args, dict(found.kwargs)))
+    shapes = ", ".join(f"{label} {list(leaves[place].shape)}" for label, place in zip(arguments.labels, arguments.places))
+    return Comparison("different", raw, f"different at {shapes}", place, found, notes)
 
 
 def _claim(arguments: Arguments, sizes: Mapping[str, Size], raw: Mapping[str, Any]) -> str:

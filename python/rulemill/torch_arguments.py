@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -78,12 +79,19 @@ class Arguments:
         args, kwargs = pytree.tree_unflatten(leaves, self.spec)
         return args, kwargs
 
+    def shapes(self, sizes: Mapping[str, int]) -> List[List[int]]:
+        """The shapes of the tensors at these sizes."""
+        return [[sizes[axes[axis].name] if axis in axes else size for axis, size in enumerate(tensor.shape)]
+                for tensor, axes in zip(self.tensors, self.axes)]
+
+    def elements(self, sizes: Mapping[str, int]) -> int:
+        return sum(math.prod(shape) for shape in self.shapes(sizes))
+
     def drawn(self, sizes: Mapping[str, int], seed: int = 0) -> List[torch.Tensor]:
         """Tensors of these sizes: numbers from a normal distribution; integers are 0, unless the shape is that of the argument."""
         generator = torch.Generator().manual_seed(seed)
         result = []
-        for tensor, axes in zip(self.tensors, self.axes):
-            shape = [sizes[axes[axis].name] if axis in axes else size for axis, size in enumerate(tensor.shape)]
+        for tensor, shape in zip(self.tensors, self.shapes(sizes)):
             if tensor.dtype.is_floating_point:
                 result.append(torch.randn(shape, generator=generator).to(tensor))
             elif tensor.dtype == torch.bool:
