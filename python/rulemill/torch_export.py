@@ -41,14 +41,21 @@ class _Flat(torch.nn.Module):
         self.spec: Any = None
         self.constants: List[Any] = []
         self.problem = ""
+        self._is_called = False
 
     def forward(self, *tensors: torch.Tensor) -> Tuple[torch.Tensor, ...]:
         args, kwargs = self._arguments.with_tensors(tensors)
-        leaves, self.spec = pytree.tree_flatten(self.function(*args, **kwargs))
-        self.constants = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-        strange = [type(leaf).__name__ for leaf in self.constants if not isinstance(leaf, CONSTANTS)]
+        leaves, spec = pytree.tree_flatten(self.function(*args, **kwargs))
+        constants = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         found = tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
-        self.problem = f"its result contains a {strange[0]}; expected tensors" if strange else "" if found else "its result has no tensor"
+        strange = [type(leaf).__name__ for leaf in constants if type(leaf) not in CONSTANTS]
+        if strange:
+            self.problem = f"its result contains a {strange[0]}; expected tensors"
+        elif not found:
+            self.problem = "its result has no tensor"
+        elif self._is_called and (spec, constants) != (self.spec, self.constants):
+            self.problem = f"its result has other parts than tensors that change: {self.constants}, then {constants}"
+        self.spec, self.constants, self._is_called = spec, constants, True
         return found
 
 
@@ -103,6 +110,8 @@ class Exported:
         onnx.save(proto, str(self.path), save_as_external_data=self._is_large)
         self.places = _places(proto)
         self.note = _run_beside(self, self._arguments, self._sizes)
+        if self._flat.problem:
+            raise InputError(f"{self.name}: {self._flat.problem}", 3)
 
 
 def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes: Mapping[str, Size], folder: pathlib.Path) -> Exported:

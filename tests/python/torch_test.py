@@ -121,6 +121,7 @@ if torch:
         ("different structures", lambda: equal(lambda x: {"y": x}, lambda x: {"z": x}, SAMPLE())),
         ("different constants", lambda: equal(lambda x: (x, 3), lambda x: (x, 4), SAMPLE())),
         ("different types", lambda: equal(lambda x: x, lambda x: x.double(), SAMPLE())),
+        ("other parts than tensors", lambda: prove(lambda x: (x, x.shape[0]), lambda x: (x, 5), x="m n")),
         ("no tensor", lambda: equal(lambda x: 3, lambda x: 3, SAMPLE())),
         ("found ndarray", lambda: equal(lambda x: x, lambda x: x, (numpy.zeros(3),))),
         ("complex64", lambda: equal(lambda x: x, lambda x: x, torch.zeros(3, dtype=torch.complex64))),
