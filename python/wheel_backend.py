@@ -24,7 +24,7 @@ from typing import Any, List, Mapping, Optional
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "rulemill"
 SUMMARY = "Discovers, proves and applies rewrite rules for deep-learning compilers"
-EXTRAS = {"onnx": ["numpy", "onnx", "onnxruntime"]}
+EXTRAS = {"onnx": ["numpy", "onnx", "onnxruntime"], "torch": ["numpy", "onnx", "onnxruntime", "onnxscript", "torch"]}
 # Programs of a build and of packing: the package of PyPI, if there is one, and that of Debian.
 BUILD_PROGRAMS = {"cmake": ("cmake", "cmake"), "ninja": ("ninja", "ninja-build"), "c++": ("", "g++"), "protoc": ("", "protobuf-compiler"),
                   "mpicxx": ("", "libopenmpi-dev"), "pkg-config": ("", "pkg-config")}

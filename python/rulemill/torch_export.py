@@ -1,0 +1,437 @@
+"""Functions of PyTorch as ONNX models of which `rulemill.equal` decides. Read by `rulemill.torch` only; needs torch, onnx and
+onnxruntime. What torch's exporter would leave out or fix silently is refused here: random numbers, changes in place, sizes that the
+function fixes or compares."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import inspect
+import io
+import logging
+import pathlib
+import re
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from unittest import mock
+
+import onnx
+import torch
+from torch.utils import _pytree as pytree
+
+from .errors import InputError
+from .torch_arguments import CONSTANTS, Arguments, Size, distinct_sizes
+
+#: How far an exported model's result may be from the function's, of the largest element.
+_TOLERANCE = {torch.float64: 1e-6, torch.float32: 2e-3, torch.float16: 5e-2, torch.bfloat16: 1e-1}
+
+
+class Refused(Exception):
+    """A function cannot be exported for these sizes; other ranges may do."""
+
+
+class _Flat(torch.nn.Module):
+    """A function of tensors alone with a flat tuple of tensors as its result."""
+
+    def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
+        super().__init__()
+        self.function = function
+        self._arguments = arguments
+        self.spec: Any = None
+        self.constants: List[Any] = []
+        self.problem = ""
+        self._is_called = False
+
+    def forward(self, *tensors: torch.Tensor) -> Tuple[torch.Tensor, ...]:
+        args, kwargs = self._arguments.with_tensors(tensors)
+        leaves, spec = pytree.tree_flatten(self.function(*args, **kwargs))
+        constants = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        found = tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+        strange = [type(leaf).__name__ for leaf in constants if type(leaf) not in CONSTANTS]
+        if strange:
+            self.problem = f"its result contains a {strange[0]}; expected tensors"
+        elif not found:
+            self.problem = "its result has no tensor"
+        elif self._is_called and (spec, constants) != (self.spec, self.constants):
+            self.problem = f"its result has other parts than tensors that change: {self.constants}, then {constants}"
+        self.spec, self.constants, self._is_called = spec, constants, True
+        return found
+
+
+class Exported:
+    """A function as an ONNX model, in the file `path`. `types`: of the results; `places`: where the function computes a value, by the
+    names of values and nodes; `note`: why the model was not run beside the function, or empty."""
+
+    def __init__(self, name: str, flat: _Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size]) -> None:
+        self.name, self._flat, self.path = name, flat, folder / f"{name}.onnx"
+        self._arguments, self._sizes = arguments, sizes
+        self.places: Dict[str, str] = {}
+        self.note = ""
+        self._written: Any = None
+        dims = {size.name: torch.export.Dim(size.name, min=size.minimum, max=size.maximum) for size in sizes.values()}
+        shapes = tuple({axis: dims[size.name] for axis, size in axes.items()} for axes in arguments.axes)
+        oblivious = any(size.minimum < 2 for size in sizes.values())
+        settings: Any = torch.fx.experimental._config
+        with _quiet(), _frames_of_users(), _registry_made_once(), settings.patch(backed_size_oblivious=oblivious):
+            program = _traced(name, flat, arguments, shapes)
+            self._names = _names_of_sizes(name, program, arguments)
+            _check_guards(name, program, self._names, sizes)
+            try:
+                self._written = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
+            except Exception as error:
+                raise InputError(f"{name}: torch cannot write it as ONNX: {_reason(error)}", 3) from error
+            _check_guards(name, program, self._names, sizes)
+        _check_effects(name, self._written.exported_program, arguments)
+        self._is_large = sum(tensor.numel() * tensor.element_size() for tensor in program.state_dict.values()) > 1 << 30
+        self.types = [str(node.meta["val"].dtype) for node in program.graph.output_node().args[0]]
+        self._write()
+
+    @property
+    def result(self) -> Tuple[Any, List[Any]]:
+        """The structure of the function's result, and what in it is not a tensor."""
+        return self._flat.spec, self._flat.constants
+
+    def run(self, tensors: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+        """The function's own results."""
+        with torch.no_grad():
+            return list(self._flat(*[tensor.clone() for tensor in tensors]))
+
+    def simplify(self) -> None:
+        """Writes the model again, as onnxscript's optimizer leaves it, which torch.onnx.export uses by default."""
+        with _quiet():
+            self._written.optimize()
+        self._write()
+
+    def _write(self) -> None:
+        proto = self._written.model_proto
+        _check_inputs(self.name, proto, self._arguments, self._names)
+        _rename(proto, self._names)
+        onnx.save(proto, str(self.path), save_as_external_data=self._is_large)
+        self.places = _places(proto)
+        self.note = _run_beside(self, self._arguments, self._sizes)
+        if self._flat.problem:
+            raise InputError(f"{self.name}: {self._flat.problem}", 3)
+
+
+def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes: Mapping[str, Size], folder: pathlib.Path) -> Exported:
+    """Exports a function, and runs the model beside it. Raises Refused if it depends on where the sizes are in their ranges."""
+    if isinstance(function, torch.nn.Module):
+        try:
+            function = copy.deepcopy(function)  # a module may change itself while it runs
+        except Exception as error:
+            raise InputError(f"{name}: the module cannot be copied: {_first_line(error)}", 3) from error
+    flat = _Flat(function, arguments)
+    with _captured_tensors_kept(name, function):
+        _run_once(name, flat, arguments)
+        return Exported(name, flat, folder, arguments, sizes)
+
+
+@contextlib.contextmanager
+def _captured_tensors_kept(name: str, function: Callable[..., Any]) -> Iterator[None]:
+    """Restores tensors, and those of modules, that the function captures. Raises an error if it changes one."""
+    captured: List[Any] = [getattr(function, "__self__", None), *getattr(function, "args", ()), *getattr(function, "keywords", {}).values()]
+    inner = getattr(function, "func", function)  # of functools.partial
+    with contextlib.suppress(TypeError, ValueError):
+        variables = inspect.getclosurevars(inner)
+        captured += [*variables.nonlocals.values(), *variables.globals.values()]
+    tensors = [each for each in captured if isinstance(each, torch.Tensor)]
+    for module in captured:
+        tensors += [*module.parameters(), *module.buffers()] if isinstance(module, torch.nn.Module) else []
+    kept = [(tensor, tensor.detach().clone()) for tensor in tensors]
+    try:
+        yield
+    finally:
+        changed = [(tensor, copied) for tensor, copied in kept if not torch.equal(tensor.nan_to_num(), copied.nan_to_num())]
+        for tensor, copied in changed:
+            tensor.detach().copy_(copied)
+        if changed:
+            raise InputError(f"{name}: it changes a tensor that it captures in place; expected a function without side effects "
+                             "(of a module: call .eval())", 3)
+
+
+def _run_once(name: str, flat: _Flat, arguments: Arguments) -> None:
+    """Before it is traced, since a function may keep tensors that it makes at its first call. Raises its error."""
+    tensors = [tensor.clone() for tensor in arguments.tensors]
+    try:
+        with torch.no_grad():
+            flat(*tensors)
+    except Exception as error:
+        raise InputError(f"{name}: it fails on the arguments: {type(error).__name__}: {_first_line(error)}", 3) from error
+    if flat.problem:
+        raise InputError(f"{name}: {flat.problem}", 3)
+
+
+def _traced(name: str, flat: _Flat, arguments: Arguments, shapes: Any) -> Any:
+    try:
+        program = torch.export.export(flat, tuple(arguments.tensors), dynamic_shapes=(shapes,), strict=False)
+    except Exception as error:
+        if flat.problem:
+            raise InputError(f"{name}: {flat.problem}", 3) from error
+        raise Refused(f"{name}: torch cannot export it: {_reason(error)}") from error
+    if flat.problem:
+        raise InputError(f"{name}: {flat.problem}", 3)
+    return program
+
+
+def _check_effects(name: str, program: Any, arguments: Arguments) -> None:
+    """Raises an error if the function changes something in place, or is random."""
+    signature = program.graph_signature
+    changed = [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
+    changed += getattr(signature, "parameters_to_mutate", {}).values()
+    if changed:
+        inputs = dict(zip(signature.user_inputs, arguments.labels))
+        what = inputs.get(changed[0], changed[0].replace("function.", "", 1))
+        raise InputError(f"{name}: it changes {what} in place; expected a function without side effects (of a module: call .eval())", 3)
+    for node in program.graph.nodes:
+        if node.op == "call_function" and _is_random(node):
+            raise InputError(f"{name}: it draws random numbers ({node.target}); expected a function of its arguments "
+                             "(of a module: call .eval())", 3)
+
+
+def _is_random(node: Any) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return False
+    given = {argument.name: node.kwargs.get(argument.name, node.args[number] if number < len(node.args) else argument.default_value)
+             for number, argument in enumerate(schema.arguments)}
+    train = given.get("train", given.get("training", True)) is not False
+    dropout = given.get("dropout_p", given.get("dropout"))
+    if isinstance(dropout, (int, float)):  # of attention and of recurrent layers
+        return dropout > 0 and train
+    return train and torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
+def _placeholders(program: Any) -> List[Any]:
+    """The fake tensors of the arguments."""
+    values = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    return [values[name] for name in program.graph_signature.user_inputs]
+
+
+def _names_of_sizes(name: str, program: Any, arguments: Arguments) -> Dict[str, str]:
+    """The names of the sizes by torch's symbols. Raises Refused if two sizes, or a size and a number, are one to torch."""
+    found: Dict[str, str] = {}
+    for tensor, axes, label in zip(_placeholders(program), arguments.axes, arguments.labels):
+        for axis, dim in enumerate(tensor.shape):
+            symbol, expected = str(dim) if isinstance(dim, torch.SymInt) else "", axes[axis].name if axis in axes else ""
+            if bool(symbol) != bool(expected) or symbol and found.setdefault(symbol, expected) != expected:
+                raise Refused(f"{name}: torch fixes the size of axis {axis} of {label}, {expected or 'a number'}, to {dim}")
+    if len(set(found.values())) != len(found):
+        raise Refused(f"{name}: torch has several sizes for one name: {found}")
+    return found
+
+
+def _check_guards(name: str, program: Any, names: Mapping[str, str], sizes: Mapping[str, Size]) -> None:
+    """Raises Refused if the traced program holds only under a condition on the sizes."""
+    from torch.utils._sympy.numbers import int_oo
+    from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+    environments: List[Any] = [dim.node.shape_env for tensor in _placeholders(program) for dim in tensor.shape if isinstance(dim, torch.SymInt)]
+    for environment in environments[:1]:
+        for guard in environment.guards:
+            condition = environment.simplify(guard.expr)
+            symbols = {symbol: names.get(str(symbol)) for symbol in condition.free_symbols}
+            text = str(condition)
+            for symbol, size in symbols.items():
+                text = re.sub(rf"\b{symbol}\b", size or str(symbol), text)
+            holds = False
+            if all(symbols.values()):
+                ranges = {symbol: ValueRanges(sizes[size].minimum, int_oo if sizes[size].maximum is None else sizes[size].maximum)
+                          for symbol, size in symbols.items() if size}
+                found = bound_sympy(condition, ranges)
+                holds = bool(found.is_singleton() and found.lower)
+            if not holds:
+                raise Refused(f"{name}: as it was traced it holds only where {text}")
+
+
+def _check_inputs(name: str, proto: Any, arguments: Arguments, names: Mapping[str, str]) -> None:
+    """The model's inputs must be those of the function, with all open sizes."""
+    found = [[dim.dim_param or dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in proto.graph.input]
+    symbols = {size: symbol for symbol, size in names.items()}
+    expected = [[symbols[axes[axis].name] if axis in axes else size for axis, size in enumerate(tensor.shape)]
+                for tensor, axes in zip(arguments.tensors, arguments.axes)]
+    if found != expected:
+        raise InputError(f"{name}: torch's exporter wrote inputs of shapes {found}; expected {expected}", 3)
+
+
+def _rename(proto: Any, names: Mapping[str, str]) -> None:
+    """Names sizes as the caller does, and inputs and results by position: through Identity, since one value may be several results."""
+    graph = proto.graph
+    del graph.value_info[:]
+    for number, given in enumerate(graph.input):
+        graph.node.insert(0, onnx.helper.make_node("Identity", [f"arg.{number}"], [given.name], name=f"arg.{number}"))
+        given.name = f"arg.{number}"
+    for each in [*graph.input, *graph.output]:
+        for dim in each.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.dim_param = re.sub(r"\w+", lambda word: names.get(word[0], word[0]), dim.dim_param)
+    for number, output in enumerate(graph.output):
+        made_by = next((node for node in graph.node if output.name in node.output), None)
+        graph.node.append(onnx.helper.make_node("Identity", [output.name], [f"result.{number}"], name=f"result.{number}"))
+        if made_by is not None:
+            graph.node[-1].metadata_props.extend(made_by.metadata_props)
+        output.name = f"result.{number}"
+
+
+def _places(proto: Any) -> Dict[str, str]:
+    """Where values come from: "aten.mul.Tensor in layers.0, model.py:12: return x * y", by the names of values and nodes."""
+    found = {}
+    for node in proto.graph.node:
+        properties = {each.key.rpartition(".")[2]: each.value for each in node.metadata_props}
+        if not properties:
+            continue
+        classes = re.findall(r"'([^']*)'", properties.get("class_hierarchy", ""))
+        scopes = [scope.partition("function.")[2] for scope in re.findall(r"'([^']*)'", properties.get("name_scopes", ""))[:-1]]
+        lines = properties.get("stack_trace", "").split("\n")
+        frames = [(line, following.strip()) for line, following in zip(lines, [*lines[1:], ""]) if line.strip().startswith("File ")]
+        own = [frame for frame in frames if f"{pathlib.Path(torch.__file__).parent}" not in frame[0]]
+        text = classes[-1] if classes else node.op_type
+        text += f" in {scopes[-1]}" if scopes and scopes[-1] else ""
+        for place, code in own[-1:]:
+            position = re.search(r'File "(.*)", line (\d+)', place)
+            text += f", {pathlib.Path(position[1]).name}:{position[2]}: {code}" if position else ""
+        found.update(dict.fromkeys([*node.output, node.name], text))
+    return found
+
+
+def _run_beside(exported: Exported, arguments: Arguments, sizes: Mapping[str, Size]) -> str:
+    """Compares the model with the function: on the arguments, and with each open size, and with all, at its smallest. Returns why it
+    could not, or nothing."""
+    import onnxruntime
+    names = list(sizes)
+    usual = {name: size.nearest(example) for (name, size), example in zip(sizes.items(), distinct_sizes(len(names)))}
+    smallest = {name: size.minimum for name, size in sizes.items()}
+    trials = [arguments.tensors]
+    if names:
+        trials += [arguments.drawn(each) for each in (usual, smallest, *({**usual, name: smallest[name]} for name in names[:6]))]
+    try:
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        session = onnxruntime.InferenceSession(str(exported.path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        return f"onnxruntime does not load {exported.name}: {_first_line(error)}"
+    for number, tensors in enumerate(trials):
+        shapes = ", ".join(f"{label} {list(tensor.shape)}" for label, tensor in zip(arguments.labels, tensors))
+        try:
+            expected = exported.run(tensors)
+        except Exception as error:
+            raise Refused(f"{exported.name}: it fails at {shapes}: {_first_line(error)}") from error
+        try:
+            found = session.run(None, {f"arg.{place}": tensor.cpu().numpy() for place, tensor in enumerate(tensors)})
+        except TypeError:  # NumPy lacks the type
+            return f"onnxruntime was not run on {exported.name}"
+        except Exception as error:
+            raise Refused(f"{exported.name}: the exported model fails at {shapes}: {_first_line(error)}") from error
+        for place, (mine, theirs) in enumerate(zip(expected, map(torch.as_tensor, found))):
+            if mine.shape != theirs.shape or difference(mine, theirs) > 1:
+                message = f"{exported.name}: the exported model has another result {place} than the function at {shapes}"
+                raise Refused(message) if number else InputError(message, 3)
+    return ""
+
+
+def difference(a: torch.Tensor, b: torch.Tensor) -> float:
+    """The largest difference of two tensors of one shape, in units of what rounding may be; 1 for each other difference."""
+    a, b = a.detach().cpu(), b.detach().cpu()
+    if a.numel() == 0 or torch.equal(a, b):
+        return 0.0
+    if not a.dtype.is_floating_point:
+        return 2.0
+    left, right = a.double(), b.double()
+    finite = left.isfinite() & right.isfinite()
+    if not torch.equal(torch.where(finite, 0.0, left).nan_to_num(7.0), torch.where(finite, 0.0, right).nan_to_num(7.0)):
+        return 2.0
+    if not finite.any():
+        return 0.0
+    largest = torch.maximum(left[finite].abs().max(), right[finite].abs().max())
+    return float((left[finite] - right[finite]).abs().max() / (largest * _TOLERANCE.get(a.dtype, 2e-3) + 1e-30))
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _reason(error: BaseException) -> str:
+    """The exporter's own reason in a line: that of the innermost cause, with the conditions on sizes that it lists."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).split("\n\n")[0].splitlines() if line.strip()]
+    listed = [line[2:].replace("  ", " ") for line in lines if line.startswith("- ")]
+    head = re.sub(r" For more information,.*", "", _first_line(error))
+    text = " ".join([head, "; ".join(listed)]).strip()
+    return text if len(text) <= 500 else text[:497] + "..."
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's own lines: what matters is in the error."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+@contextlib.contextmanager
+def _registry_made_once() -> Iterator[None]:
+    """torch makes its table of all operators for each export, which takes longer than the rest."""
+    try:
+        from torch.onnx._internal.exporter._registration import ONNXRegistry
+        made = ONNXRegistry.from_torchlib
+    except (ImportError, AttributeError):
+        yield
+        return
+    kept = staticmethod(lambda *args, **kwargs: _registry(made, args, tuple(sorted(kwargs.items()))))
+    with mock.patch.object(ONNXRegistry, "from_torchlib", kept):
+        yield
+
+
+@functools.lru_cache(maxsize=4)
+def _registry(make: Callable[..., Any], args: Tuple[Any, ...], kwargs: Tuple[Any, ...]) -> Any:
+    return make(*args, **dict(kwargs))
+
+
+@contextlib.contextmanager
+def _frames_of_users() -> Iterator[None]:
+    """Nodes get the lines of all functions, not only those of functions called `forward`."""
+    if not hasattr(torch.fx.Tracer, "_filter_traceback_frames"):
+        yield
+        return
+
+    def frames(_: Any, summary: Any) -> Any:
+        own = (str(pathlib.Path(torch.__file__).parent), str(pathlib.Path(__file__).parent), "<string>", "<eval_with_key>")
+        return type(summary).from_list([frame for frame in summary if not frame.filename.startswith(own)][-1:])
+
+    with mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", frames):
+        yield
+
+
+def checked_pair(before: Exported, after: Exported) -> None:
+    """Raises an error if the results have different structures, constants or types."""
+    if before.result[0] != after.result[0]:
+        raise InputError(f"the results have different structures: {before.result[0]} before, {after.result[0]} after", 3)
+    if before.result[1] != after.result[1]:
+        raise InputError(f"the results have different constants: {before.result[1]} before, {after.result[1]} after", 3)
+    if before.types != after.types:
+        raise InputError(f"the results have different types: {', '.join(before.types)} before, {', '.join(after.types)} after", 3)
+
+
+def export_pair(before: Callable[..., Any], after: Callable[..., Any], arguments: Arguments,
+                folder: pathlib.Path) -> Tuple[List[Exported], Dict[str, Size]]:
+    """Both functions as models, and the ranges of the sizes for which they stand: from 1, or if that is refused, from 2."""
+    ranges = arguments.sizes
+    for sizes in (ranges, {name: Size(name, max(2, size.minimum), size.maximum) for name, size in ranges.items()}):
+        try:
+            pair = [export(name, function, arguments, sizes, folder) for name, function in (("before", before), ("after", after))]
+            checked_pair(*pair)
+            return pair, dict(sizes)
+        except Refused as refused:
+            problem = refused
+        if sizes == {name: Size(name, max(2, size.minimum), size.maximum) for name, size in ranges.items()}:
+            break
+    raise InputError(str(problem), 3) from problem.__cause__
+
+
+__all__ = ["Exported", "Refused", "difference", "export_pair"]
