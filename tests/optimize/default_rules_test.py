@@ -42,7 +42,6 @@ GAINS = [
     ("8, 64", "8, 64", "p = Gemm<transB = 1>(x, w, b) q = Gemm<transB = 1>(x, v, c) y = Add(p, q)", {"Gemm": 1}),
     ("8, 64", "8, 64", "p = Gemm<alpha = 0.5>(x, w, b) q = Gemm<beta = 2.0>(x, v, c) y = Add(p, q)", {"Gemm": 1}),
     ("8, 64", "8, 64", "p = Gemm<transB = 1, alpha = 0.5, beta = 2.0>(x, w, b) y = Gemm<beta = 0.5>(p, v, c)", {"Gemm": 1}),
-    ("8, 64", "8, 64", "p = Gemm<beta = 0.5>(x, w, three) q = Gemm(x, v, c) y = Add(p, q)", {"Gemm": 1}),
     ("8, 64", "8, 64", "p = Gemm<transB = 1>(x, w, b) y = BatchNormalization(p, s, t, m, d)", {"Gemm": 1}),
     ("8, 64", "8, 64", "p = MatMul(x, w) y = BatchNormalization(p, s, t, m, d)", {"Gemm": 1}),
     ("8, 64", "8, 64", "p = Gemm<beta = 3.0, transB = 1>(x, w, wide) q = Gemm(x, v, wide) y = Add(p, q)", {"MatMul": 1, "Add": 1}),
