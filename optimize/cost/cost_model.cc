@@ -252,7 +252,10 @@ std::optional<double> CostModel::fused_seconds(NodeId id, const std::unordered_m
     return inner.outputs.size() == 1 && found != uses.end() && found->second == 1;
   };
   if (const auto& match = fusion_->composite(id)) {
-    if (std::ranges::all_of(match->inner, [&](NodeId inner) { return used_once(bank_->node(inner)); })) return 0;
+    double inner_seconds = 0;  // less than the last step's if these only rearrange one of its operands
+    for (const NodeId inner : match->inner) inner_seconds += node_seconds(inner);
+    if (std::ranges::all_of(match->inner, [&](NodeId inner) { return used_once(bank_->node(inner)); }))
+      return std::max(0.0, node_seconds(id) - inner_seconds);
   }
   if (node.arguments.size() != 1) return std::nullopt;
   // An activation of a producer, or of a composite with the producer as a step.

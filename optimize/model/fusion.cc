@@ -102,7 +102,7 @@ bool Fusion::absorbs_operand(algebra::InstanceId user, std::size_t position, alg
   const algebra::OperatorInstance &outer = bank_->library().instance(user), &other = bank_->library().instance(inner);
   if (runtime_.absorbs_operand(outer, position, other)) return true;
   const bool same = position == 0 && other.operator_name == outer.operator_name && other.parameters == outer.parameters;
-  return same && std::ranges::any_of(outer.onnx, [](const auto& mapping) { return mapping.variadic; });
+  return same && !outer.onnx.empty() && outer.onnx.front().variadic;
 }
 
 const std::optional<CompositeMatch>& Fusion::composite(NodeId node) {

@@ -139,16 +139,16 @@ TEST_CASE("batched, transposed and biased products are one product each", "[gpu]
   CHECK(std::get<Product>(dense.steps[0].op).epilogue.bias.has_value());
 }
 
-TEST_CASE("a Gemm with unit scales is a product with bias, also for one row", "[gpu]") {
+TEST_CASE("a product with a transposed matrix, a factor and a bias is one product, also for one row", "[gpu]") {
   for (const std::int64_t rows : {1, 5}) {
     GraphFixture fixture;
-    const ValueId x = fixture.input("x", {rows, 8}), w = fixture.weight("w", {10, 8}), b = fixture.weight("b", {10}),
-                  one = fixture.weight("one", {}, {1.0});
-    const Parameters transposed{{"right", std::string("turned")}};
-    const Plan plan = checked_plan(fixture, {fixture.op("scaled_product_and_row", {x, w, b, one, one}, transposed)});
+    const ValueId x = fixture.input("x", {rows, 8}), w = fixture.input("w", {10, 8}), b = fixture.weight("b", {10}),
+                  half = fixture.weight("half", {}, {0.5});
+    const ValueId turned = fixture.op("transpose", {w}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+    const ValueId product = fixture.op("matmul", {x, turned});
+    const Plan plan = checked_plan(fixture, {fixture.op("add_row", {product, b})});
     CHECK(counts(plan) == std::array<std::size_t, 5>{0, 1, 0, 0, 0});
-    const Plan scaled = checked_plan(
-        fixture, {fixture.op("scaled_product_and_row", {x, w, b, fixture.weight("half", {}, {0.5}), one}, transposed)});
+    const Plan scaled = checked_plan(fixture, {fixture.op("add_row", {fixture.op("scale", {product, half}), b})});
     CHECK(counts(scaled)[1] == 1);
   }
 }

@@ -7,6 +7,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,44 @@ except ImportError:
 MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
 LORA = ROOT / "data" / "models" / "lora_layer.onnx"
 TEXT = ROOT / "data" / "rules" / "models.rules"
+
+# Sizes of weights and values of numbers in the models below, by name.
+WEIGHTS = {"w": (64, 64), "v": (64, 64), "down": (64, 4), "up": (4, 64), "b": (64,), "c": (64,), "row": (1, 64), "wide": (8, 64),
+           "s": (64,), "t": (64,), "m": (64,), "d": (64,), "few": (64, 4), "k": (16, 8, 1, 1), "kb": (16,), "ones": (1, 16, 1, 1), "ch": (16, 1, 1)}
+NUMBERS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "sixth": 1 / 6, "less": -1, "low": -0.5}
+
+# Sizes of the input and the result, nodes, and how many nodes of each operator are left.
+GAINS = [
+    # Products of two matrices with a bias: added, in a row, with a low-rank adapter, with factors, with other forms of a bias.
+    ("8, 64", "8, 64", "p = Gemm<transB = 1>(x, w, b) q = Gemm<transB = 1>(x, v, c) y = Add(p, q)", {"Gemm": 1}),
+    ("8, 64", "8, 64", "p = Gemm<alpha = 0.5>(x, w, b) q = Gemm<beta = 2.0>(x, v, c) y = Add(p, q)", {"Gemm": 1}),
+    ("8, 64", "8, 64", "p = Gemm<transB = 1, alpha = 0.5, beta = 2.0>(x, w, b) y = Gemm<beta = 0.5>(p, v, c)", {"Gemm": 1}),
+    ("8, 64", "8, 64", "p = Gemm<transB = 1>(x, w, b) y = BatchNormalization(p, s, t, m, d)", {"Gemm": 1}),
+    ("8, 64", "8, 64", "p = MatMul(x, w) y = BatchNormalization(p, s, t, m, d)", {"Gemm": 1}),
+    ("8, 64", "8, 64", "p = Gemm<beta = 3.0, transB = 1>(x, w, wide) q = Gemm(x, v, wide) y = Add(p, q)", {"MatMul": 1, "Add": 1}),
+    ("8, 64", "8, 64", "p = Gemm<transB = 1>(x, w, b) q = MatMul(x, down) r = MatMul(q, up) t1 = Mul(r, two) y = Add(p, t1)", {"Gemm": 1}),
+    ("8, 64", "8, 64", "p = Gemm(x, w, row) y = Gemm(p, v, c)", {"Gemm": 1}),
+    ("64, 8", "8, 64", "p = Gemm<transA = 1>(x, w, b) y = Gemm<transB = 1, alpha = 2.0>(p, v, c)", {"Transpose": 1, "Gemm": 1}),
+    # Products of three factors: the last two first, where the last one has few columns.
+    ("2, 64, 64", "2, 64, 4", "z = Transpose<perm = [0, 2, 1]>(x) p = MatMul(x, z) q = Softmax(p) r = MatMul(q, x) y = MatMul(r, few)",
+     {"Transpose": 1, "MatMul": 3, "Softmax": 1}),
+    # Hard-swish, written out.
+    ("1, 8, 8, 8", "1, 8, 8, 8", "p = Add(x, three) q = Clip(p, zero, six) r = Mul(x, q) y = Div(r, six)", {"HardSwish": 1}),
+    ("1, 8, 8, 8", "1, 8, 8, 8", "p = Add(x, three) q = Clip(p, zero, six) r = Div(q, six) y = Mul(x, r)", {"HardSwish": 1}),
+    ("1, 8, 8, 8", "1, 8, 8, 8", "p = Add(x, three) q = Clip(p, zero, six) r = Mul(q, sixth) y = Mul(r, x)", {"HardSwish": 1}),
+    # Chains of numbers and of limits.
+    ("8, 64", "8, 64", "p = Add(x, one) y = Add(p, two)", {"Add": 1}),
+    ("8, 64", "8, 64", "p = Div(x, four) y = Mul(p, eight)", {"Mul": 1}),
+    ("8, 64", "8, 64", "p = Sub(one, x) y = Sub(three, p)", {"Sub": 1}),
+    ("8, 64", "8, 64", "p = Relu(x) y = Clip(p, less, one)", {"Clip": 1}),
+    ("8, 64", "8, 64", "p = Clip(x, less, four) y = Clip(p, low, eight)", {"Clip": 1}),
+    ("8, 64", "8, 64", "p = Pow(x, two) y = Pow(p, two)", {"Pow": 2}),
+    ("8, 64", "8, 64", "y = Pow(x, four)", {"Pow": 2}),
+    # Values of channels and rows with leading ones.
+    ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k) y = Mul(p, ones)", {"Conv": 1}),
+    ("2, 8, 8, 8", "2, 16, 8, 8", "p = Conv(x, k, kb) q = Mul(p, ones) y = Add(q, ones)", {"Conv": 1}),
+    ("2, 8, 8, 8", "2, 16, 8, 8", "p = Conv(x, k, kb) q = Mul(p, ch) y = Add(q, ch)", {"Conv": 1}),
+]
 
 
 class DefaultRules(Case):
@@ -121,6 +160,26 @@ class DefaultRules(Case):
         graph = helper.make_graph(nodes, "scalar", values[:1], values[1:], weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
         self.assertEqual(self.optimized(model), {"Conv": 1})
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_models_become_the_forms_that_are_known_to_be_cheaper(self):
+        import onnxruntime
+        random = numpy.random.default_rng(0)
+        for size, result, nodes, expected in GAINS:
+            with self.subTest(nodes):
+                words = set(re.findall(r"\w+", nodes))
+                constants = [numpy_helper.from_array(numpy.array(value, numpy.float32), name)
+                             for name, value in NUMBERS.items() if name in words]
+                constants += [numpy_helper.from_array((random.random(shape) + 0.5).astype(numpy.float32), name)
+                              for name, shape in WEIGHTS.items() if name in words]
+                text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[{size}] x) => (float[{result}] y) {{ {nodes} }}'
+                model = onnx.parser.parse_model(text)
+                model.graph.initializer.extend(constants)
+                self.assertEqual(self.optimized(model), expected)
+                feeds = {"x": random.standard_normal([int(number) for number in size.split(",")]).astype(numpy.float32)}
+                before, after = (onnxruntime.InferenceSession(self.folder / f"{name}.onnx", providers=["CPUExecutionProvider"])
+                                 .run(None, feeds)[0] for name in ("before", "after"))
+                numpy.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-5 * abs(before).max())
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_two_linear_layers_with_biases_become_one(self):

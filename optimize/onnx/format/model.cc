@@ -123,6 +123,17 @@ bool parse_message(std::string_view bytes, onnx::ModelProto& model) {
   return model.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
 }
 
+/// Runtimes read a dimension of -1 as one that is not known.
+void forget_negative_dimensions(onnx::GraphProto& graph) {
+  for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
+    for (onnx::ValueInfoProto& value : *values) {
+      if (!value.type().tensor_type().has_shape()) continue;
+      for (auto& dim : *value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim())
+        if (dim.dim_value() == -1) dim.clear_value();
+    }
+  }
+}
+
 /// Parses and validates a model. `owner` keeps `bytes` alive.
 void load_model(OnnxModel::Proto& proto, std::string_view bytes, std::shared_ptr<const void> owner,
                 const std::filesystem::path& folder) {
@@ -148,6 +159,7 @@ void load_model(OnnxModel::Proto& proto, std::string_view bytes, std::shared_ptr
     if (standard) proto.opset = static_cast<int>(std::clamp<std::int64_t>(set.version(), 0, 1 << 20));
   }
   inline_functions(proto);
+  forget_negative_dimensions(*model.mutable_graph());
   load_external_data(proto, folder);
   validate_model(proto);
 }

@@ -1,6 +1,7 @@
 #include "optimize/onnx/format/validate.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -59,10 +60,11 @@ class ModelValidator {
   [[noreturn]] void fail(const std::string& what) const { throw InputError(proto_.origin, what); }
 
   void check_opsets() const {
-    std::set<std::string> domains;
+    std::map<std::string, std::int64_t> versions;
     for (const auto& set : proto_.model.opset_import()) {
       const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
-      if (!domains.insert(domain).second) fail("the opset of domain '" + printable(domain) + "' is given twice");
+      if (versions.emplace(domain, set.version()).first->second != set.version())
+        fail("domain '" + printable(domain) + "' has two opsets");
       if (set.version() < 1 || (domain.empty() && set.version() > newest_opset))
         fail("opset " + std::to_string(set.version()) +
              (domain.empty() ? "" : " of domain '" + printable(domain) + "'") + ": expected " +

@@ -77,55 +77,54 @@ Resolved resolve_fused_conv(const NodeQuery& query, GraphBank& bank) {
   return parts.finish(*result);
 }
 
+/// A product of matrices, each of which may be transposed, times a number; plus a third input times a number, if there
+/// is one. Rules know the parts.
+std::optional<Operand> add_product(NodeParts& parts, const NodeQuery& query, const GraphBank& bank) {
+  const auto operands = inputs_of(query, parts, bank, 0, 3);
+  if (!operands || operands->size() < 2) return std::nullopt;
+  const auto turned = [&](const Operand& operand, const char* is_turned) {
+    const std::size_t rank = parts.shape(operand).size();
+    if (rank < 2 || integer_of(query.description, is_turned).value_or(0) == 0) return std::optional(operand);
+    std::vector<algebra::Poly> order;
+    for (std::size_t i = 0; i < rank; ++i) order.emplace_back(static_cast<std::int64_t>(i));
+    std::swap(order[rank - 1], order[rank - 2]);
+    return parts.add("Transpose", {operand}, {{"perm", attribute(std::move(order))}});
+  };
+  const auto times = [&](const std::optional<Operand>& operand, const char* name) {
+    if (!query.description.attributes.contains(name)) return operand;
+    const auto factor = parts.number_of(name);
+    if (factor == 1) return operand;
+    return factor ? parts.add("Mul", {operand, parts.number(*factor)}) : std::nullopt;
+  };
+  const auto product =
+      times(parts.add("MatMul", {turned(operands->at(0), "transA"), turned(operands->at(1), "transB")}), "alpha");
+  if (!product || operands->size() == 2) return product;
+  auto sum = parts.add("Add", {product, times(operands->at(2), "beta")});
+  return sum && parts.shape(*sum) == parts.shape(*product) ? sum : std::nullopt;
+}
+
 /// A product of matrices, and an activation whose numbers are attributes of the node.
 Resolved resolve_fused_gemm(const NodeQuery& query, GraphBank& bank) {
   NodeParts parts(query, bank, "its activation is not known");
-  NodeDescription gemm = query.description;
-  gemm.op_type = "Gemm";
-  gemm.domain.clear();
-  const auto name = text_of(gemm, "activation");
+  const auto name = text_of(query.description, "activation");
   std::vector<double> numbers;
   for (const std::string attribute : {"activation_alpha", "activation_beta", "activation_gamma"}) {
-    const auto found = gemm.attributes.find(attribute);
-    if (found != gemm.attributes.end() && found->second.float_value) numbers.push_back(*found->second.float_value);
-    gemm.attributes.erase(attribute);
+    const auto found = query.description.attributes.find(attribute);
+    if (found != query.description.attributes.end() && found->second.float_value)
+      numbers.push_back(*found->second.float_value);
   }
-  gemm.attributes.erase("activation");
-  const auto operands = inputs_of(query, parts, bank, 0, 3);
-  if (!operands) return "the type of an input is not known";
-  auto result = parts.add(std::move(gemm), *operands);
+  auto result = add_product(parts, query, bank);
   if (result && name && *name != "Clip") result = add_activation(parts, *name, numbers, *result);
   if (!result || !name || *name == "Clip") return parts.reason();
   return parts.finish(*result);
 }
 
-/// A product of matrices, each of which may be transposed, times a number. Rules know the parts.
-Resolved resolve_fused_matmul(const NodeQuery& query, GraphBank& bank) {
+Resolved resolve_product(const NodeQuery& query, GraphBank& bank) {
   NodeParts parts(query, bank, "it transposes batches");
-  const NodeDescription& given = query.description;
   for (const char* batches : {"transBatchA", "transBatchB"})
-    if (integer_of(given, batches).value_or(0) != 0) return parts.reason();
-  const auto operands = inputs_of(query, parts, bank, 0, 2);
-  if (!operands || operands->size() != 2) return "the type of an input is not known";
-  if (parts.shape(operands->at(0)).size() < 2 || parts.shape(operands->at(1)).size() < 2)
-    return "it multiplies a vector";
-  const auto turned = [&](const Operand& operand, const char* is_turned) {
-    if (integer_of(given, is_turned).value_or(0) == 0) return std::optional(operand);
-    const std::size_t rank = parts.shape(operand).size();
-    std::vector<algebra::Poly> order;
-    for (std::size_t i = 0; i < rank; ++i) order.emplace_back(static_cast<std::int64_t>(i));
-    std::swap(order[rank - 1], order[rank - 2]);
-    NodeDescription transpose = node("Transpose");
-    transpose.attributes.emplace("perm", attribute(std::move(order)));
-    return parts.add(std::move(transpose), {operand});
-  };
-  const auto left = turned(operands->at(0), "transA"), right = turned(operands->at(1), "transB");
-  if (!left || !right) return parts.reason();
-  auto result = parts.add(node("MatMul"), {*left, *right});
-  const auto factor = parts.number_of("alpha");
-  if (result && factor != 1) result = factor ? parts.add(node("Mul"), {*result, parts.number(*factor)}) : std::nullopt;
-  if (!result) return parts.reason();
-  return parts.finish(*result);
+    if (integer_of(query.description, batches).value_or(0) != 0) return parts.reason();
+  const auto result = add_product(parts, query, bank);
+  return result ? Resolved(parts.finish(*result)) : parts.reason();
 }
 
 /// The shape of ONNX's Expand may have a 1 where the input's dimension stays; its result has the whole shape.
@@ -152,7 +151,7 @@ Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
   const bool is_fused_matmul = given.domain == "com.microsoft" && given.op_type == "FusedMatMul";
   const bool is_opened_norm = query.normalizations == Normalizations::Parts && is_normalization(given);
   if (is_fused_matmul || is_opened_norm) {  // both have operators, too, of which rules know less
-    auto parts = is_fused_matmul ? resolve_fused_matmul(query, bank) : resolve_normalization(query, bank);
+    auto parts = is_fused_matmul ? resolve_product(query, bank) : resolve_normalization(query, bank);
     if (std::holds_alternative<LoweredNode>(parts)) return parts;
   }
   auto resolved = resolve_node(query, bank);
@@ -160,6 +159,7 @@ Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
   if (is_attention(given)) return resolve_attention(query, bank);
   if (given.domain.empty()) {
     if (given.op_type == "Einsum") return resolve_einsum(query, bank);
+    if (given.op_type == "Gemm") return resolve_product(query, bank);
     return given.op_type == "Expand" ? resolve_expand(query, bank) : std::move(resolved);
   }
   if (given.domain != "com.microsoft") return resolved;

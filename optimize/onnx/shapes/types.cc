@@ -170,7 +170,9 @@ bool OnnxTypes::is_non_float(const std::string& name) const {
 
 void OnnxTypes::check_data_type(const std::string& name, DataType data_type) const {
   const auto declared = declared_.find(name);
-  if (declared == declared_.end() || data_type_of(declared->second) == data_type) return;
+  if (declared == declared_.end() || declared->second.value_case() == onnx::TypeProto::VALUE_NOT_SET ||
+      data_type_of(declared->second) == data_type)
+    return;
   throw runtime::InputError(proto_.origin, "value " + printable(name) + " is a " + onnx_type_name(data_type) +
                                                " tensor, but declared otherwise");
 }
@@ -180,8 +182,10 @@ void OnnxTypes::set_type(const std::string& name, const ValueType& type) {
   check_data_type(name, type.data_type);
   if (auto output = outputs_.find(name); output != outputs_.end() && has_rank(output->second->type())) {
     const auto& dims = output->second->type().tensor_type().shape();
-    bool agrees = static_cast<std::size_t>(dims.dim_size()) == shape.size();
-    for (int d = 0; agrees && d < dims.dim_size(); ++d) {
+    // Runtimes accept another rank.
+    const bool is_compared = static_cast<std::size_t>(dims.dim_size()) == shape.size();
+    bool agrees = true;
+    for (int d = 0; is_compared && agrees && d < dims.dim_size(); ++d) {
       const auto number = shape[static_cast<std::size_t>(d)].constant();
       agrees = !dims.dim(d).has_dim_value() || !number || dims.dim(d).dim_value() == *number;
     }

@@ -120,6 +120,33 @@ LEFT_ALONE = [
 ]
 
 
+def repeated_opset(model):
+    model.opset_import.add(version=17)
+
+
+def negative_dimension(model):
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+
+
+def output_of_another_rank(model):
+    del model.graph.output[0].type.tensor_type.shape.dim[1]
+
+
+def branches_without_types(model):
+    for attribute in model.graph.node[0].attribute:
+        attribute.g.output[0].ClearField("type")
+
+
+# Models that the standard does not describe, and that onnxruntime runs.
+RUN = [
+    ("(float[n, 3] x) => (float[n, 3] y) { t = Relu(x) y = Relu(t) }", repeated_opset),
+    ("(float[n, 3] x) => (float[p, 3] y) { t = Relu(x) y = Relu(t) }", negative_dimension),
+    ("(float[n, 3] x) => (float[p, q] y) { t = Relu(x) y = Relu(t) }", output_of_another_rank),
+    ("(float[n, 3] x) => (float[p, q] y) <bool c = {1}> { y = If(c) <then_branch = a () => (float[p, q] u) { t = Relu(x) u = Relu(t) },"
+     " else_branch = b () => (float[p, q] v) { v = Neg(x) }> }", branches_without_types),
+]
+
+
 def model(opset, text):
     return onnx.parser.parse_model(HEAD.format(opset=opset) + text)
 
@@ -185,6 +212,19 @@ class Meanings(Case):
                     self.assert_works(process)
                     self.assertEqual(path.read_bytes(), out.read_bytes())
         self.assertLess(refused, len(LEFT_ALONE))
+
+    def test_models_that_onnxruntime_runs_are_read(self):
+        for text, change in RUN:
+            with self.subTest(change.__name__):
+                path, out = self.folder / "model.onnx", self.folder / "out.onnx"
+                changed = model(17, text)
+                change(changed)
+                onnx.save(changed, path)
+                self.assert_works(rulemill("optimize", path, "--rules", self.rules, "--no-benchmark", "--min-gain", "0", "--out", out))
+                inputs = {"x": np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)}
+                before, after = (onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"]).run(None, inputs)[0]
+                                 for file in (path, out))
+                np.testing.assert_array_equal(before, after)
 
 
 if __name__ == "__main__":
