@@ -1,7 +1,6 @@
 // `rulemill completion` and `rulemill man`: the command line described by the program itself.
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "cli/manual/command_table.h"
 #include "cli/manual/completion.h"
 #include "cli/manual/manual_page.h"
+#include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/mpi/on_first_rank.h"
 #include "runtime/text/error.h"
@@ -18,9 +18,6 @@
 
 namespace rulemill::cli {
 namespace {
-
-const std::map<std::string, std::string (*)(const CommandEntry&)> shells = {
-    {"bash", bash_completion}, {"fish", fish_completion}, {"zsh", zsh_completion}};
 
 struct ManOptions {
   std::vector<std::string> words;
@@ -55,11 +52,16 @@ void write_manual(Context& context, const CommandEntry& root, const ManOptions& 
 void add_completion(CLI::App& app, Command& chosen) {
   auto* completion = app.add_subcommand("completion", "Print a completion script for a shell");
   auto shell = std::make_shared<std::string>();
+  auto words = std::make_shared<std::vector<std::string>>();
   completion->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(one_of("shell", {"bash", "fish", "zsh"}));
-  completion->callback([shell, &app, &chosen] {
-    chosen = [shell, &app](Context& context) { context.print(shells.at(*shell)(describe_command(app))); };
+  completion->add_option("WORD", *words, "after --, for the script: print what can stand for the last word of a line");
+  completion->callback([shell, words, &app, &chosen] {
+    chosen = [shell, words, &app](Context& context) {
+      context.print(words->empty() ? runtime::read_file(shipped_folder("completion") / *shell)
+                                   : completions(describe_command(app), *words));
+    };
   });
 }
 

@@ -27,7 +27,7 @@ std::size_t write_page(const std::filesystem::path& path, const std::string& nam
   std::string page = runtime::read_file(folder / "page.html");
   replace_mark(page, "\"STYLE\";", runtime::read_file(folder / "style.css"));
   replace_mark(page, "\"SCRIPT\";", runtime::read_file(folder / (name + ".js")));
-  replace_mark(page, "\"SHARED\";", runtime::read_file(folder / "page.js"));
+  replace_mark(page, "\"SHARED\";", runtime::read_file(folder / "layout.js") + runtime::read_file(folder / "page.js"));
   replace_mark(page, "\"DATA\"", in_script(data));
   runtime::write_file(path, page);
   return page.size();

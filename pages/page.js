@@ -51,42 +51,44 @@ function bars(counts) {
 
 /// An edge is vertical within rows and bends between them only, so that it does not run behind a node.
 function edgePath(half, from, bends, to, begin, end) {
-  let [x, y] = from, path = `M${x} ${begin}`;
-  for (const [nextX, nextY] of [...bends, to]) {
-    const top = y + half, bottom = nextY - half, middle = (top + bottom) / 2;
-    path += `V${top}C${x} ${middle} ${nextX} ${middle} ${nextX} ${bottom}`;
-    [x, y] = [nextX, nextY];
+  let {x, y} = from, path = `M${x} ${begin}`;
+  for (const next of [...bends, to]) {
+    const top = y + half, bottom = next.y - half, middle = (top + bottom) / 2;
+    path += `V${top}C${x} ${middle} ${next.x} ${middle} ${next.x} ${bottom}`;
+    ({x, y} = next);
   }
   return path + `V${end - 3}`;
 }
 
-/// A graph with positions. The types of results are titles, or texts below the boxes.
+/// A graph of nodes [kind, label, detail, type, name] and edges [from, to, label]. The types of results are titles, or texts
+/// below the boxes.
 function graph(drawing, title, typesBelow = false) {
   if (!drawing.n.length) return element("p", {class: "soft"}, "nothing");
+  const {nodes, edges, half, width, height} = layout(drawing, typesBelow ? 74 : 64);
   // A narrow screen shows it smaller, down to what can be read.
-  const svg = shape("svg", {viewBox: `0 0 ${drawing.w} ${drawing.h + (typesBelow ? 16 : 0)}`, width: drawing.w, role: "img", "aria-label": title,
-                            style: `min-width: ${.65 * drawing.w}px`});
-  for (const edge of drawing.e) {
-    const [from, to, label, bends] = edge;
-    const [, x1, y1, , h1] = drawing.n[from], [, x2, y2, w2, h2] = drawing.n[to];
+  const svg = shape("svg", {viewBox: `0 0 ${width} ${height + (typesBelow ? 16 : 0)}`, width, role: "img", "aria-label": title,
+                            style: `min-width: ${.65 * width}px`});
+  for (const edge of edges) {
+    const {from, to, label, bends} = edge;
     // Arguments enter side by side, in order.
-    const beside = drawing.e.filter(other => other[1] === to), place = beside.indexOf(edge);
-    const spread = beside.length > 1 ? (place - (beside.length - 1) / 2) * Math.min(16, w2 / beside.length) : 0;
+    const beside = edges.filter(other => other.to === to), place = beside.indexOf(edge);
+    const spread = beside.length > 1 ? (place - (beside.length - 1) / 2) * Math.min(16, to.width / beside.length) : 0;
     // Outputs leave side by side, in order.
-    const which = [...new Set(drawing.e.filter(other => other[0] === from).map(other => other[2]))].sort();
-    const leave = x1 + (which.length > 1 ? (which.indexOf(label) - (which.length - 1) / 2) * 34 : 0);
-    const a = y1 + h1 / 2, b = y2 - h2 / 2, x = x2 + spread;
-    svg.append(shape("path", {class: "edge", d: edgePath(drawing.r, [leave, y1], bends, [x, y2], a, b)}),
+    const which = [...new Set(edges.filter(other => other.from === from).map(other => other.label))].sort();
+    const leave = from.x + (which.length > 1 ? (which.indexOf(label) - (which.length - 1) / 2) * outputSpacing : 0);
+    const a = from.y + from.height / 2, b = to.y - to.height / 2, x = to.x + spread;
+    svg.append(shape("path", {class: "edge", d: edgePath(half, {x: leave, y: from.y}, bends, {x, y: to.y}, a, b)}),
                shape("path", {class: "tip", d: `M${x} ${b}l-3.4 -6h6.8z`}));
-    if (label) svg.append(shape("text", {class: "outside", x: leave + (leave < x1 ? -14 : 14), y: a + 11}, label));
+    if (label) svg.append(shape("text", {class: "outside", x: leave + (leave < from.x ? -14 : 14), y: a + 11}, label));
   }
-  for (const [kind, x, y, width, height, label, detail, type, name] of drawing.n) {
+  drawing.n.forEach(([kind, label, detail, type, name], i) => {
+    const {x, y, width, height} = nodes[i];
     const group = shape("g", {}, shape("title", {}, name || (type ? `${label}: ${type}` : label)),
       shape("rect", {class: "k" + kind, x: x - width / 2, y: y - height / 2, width, height, rx: kind === 0 ? height / 2 : 7}),
       shape("text", {class: kind === 2 ? "detail" : "label", x, y: y + (detail ? -2 : 4.5)}, label));
     if (detail) group.append(shape("text", {class: "detail", x, y: y + 12.5}, detail));
     if (type && typesBelow) group.append(shape("text", {class: "outside", x, y: y + height / 2 + 14}, type));
     svg.append(group);
-  }
+  });
   return svg;
 }

@@ -4,12 +4,9 @@
 set -euo pipefail
 rulemill=${1:?usage: scripts/install_manual.sh RULEMILL SHARE}
 share=${2:?usage: scripts/install_manual.sh RULEMILL SHARE}
-write_completion() { # SHELL FILE
-  mkdir -p "$(dirname "$share/$2")"
-  "$rulemill" completion "$1" >"$share/$2"
-}
+scripts=$(dirname "$0")/../data/completion
 mkdir -p "$share/man"
 "$rulemill" man --out "$share/man/man1"
-write_completion bash bash-completion/completions/rulemill
-write_completion zsh zsh/site-functions/_rulemill
-write_completion fish fish/vendor_completions.d/rulemill.fish
+install -D -m 644 "$scripts/bash" "$share/bash-completion/completions/rulemill"
+install -D -m 644 "$scripts/zsh" "$share/zsh/site-functions/_rulemill"
+install -D -m 644 "$scripts/fish" "$share/fish/vendor_completions.d/rulemill.fish"

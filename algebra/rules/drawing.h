@@ -1,10 +1,9 @@
-// A drawing of a graph: boxes in layers with edges from top to bottom. Units are pixels.
+// A drawing of a graph as data of an HTML page, which lays it out (pages/layout.js).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "runtime/text/json.h"
 
@@ -15,33 +14,24 @@ struct DrawnNode {
   std::string label;   // the name of the input or operator
   std::string detail;  // below the label: an input's shape, an operator's parameters and sizes
   std::string type;    // the shapes of its outputs, if known
-  std::string name;    // of a model's node
-  int x = 0, y = 0;    // centre
-  int width = 0, height = 0;
+  std::string name{};  // of a model's node
 };
 
-struct DrawnPoint {
-  int x = 0, y = 0;
+class Drawing {
+ public:
+  /// Returns the node's index.
+  std::size_t add(const DrawnNode& node) {
+    nodes_.push_back({static_cast<int>(node.kind), node.label, node.detail, node.type, node.name});
+    return nodes_.size() - 1;
+  }
+  /// The edges to a node are in the order of its arguments. `label`: the output's name, if there are several.
+  void connect(std::size_t from, std::size_t to, const std::string& label) { edges_.push_back({from, to, label}); }
+
+  /// Nodes as [kind, label, detail, type, name] and edges as [from, to, label].
+  runtime::Json json() const { return {{"n", nodes_}, {"e", edges_}}; }
+
+ private:
+  runtime::Json nodes_ = runtime::Json::array(), edges_ = runtime::Json::array();
 };
-
-struct DrawnEdge {
-  std::size_t from = 0, to = 0;
-  std::string label;                // the output's name, if there are several
-  std::vector<DrawnPoint> bends{};  // in the middle of each row between its ends, beside the nodes of that row
-};
-
-struct Drawing {
-  std::vector<DrawnNode> nodes;
-  std::vector<DrawnEdge> edges;
-  int width = 0, height = 0;
-  int row_half_height = 0;  // no node reaches further up or down from the middle of its row
-};
-
-/// Computes sizes and positions. `row_height` is the distance of the centres of adjacent rows. Outputs are in the last
-/// row. Equal graphs get equal positions.
-void place(Drawing& drawing, int row_height);
-
-/// Returns nodes as [kind, x, y, width, height, label, detail, type, name] and edges as [from, to, label, bends].
-runtime::Json to_json(const Drawing& drawing);
 
 }  // namespace rulemill::algebra

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algebra/rules/rule_layout.h"
+#include "algebra/rules/rule_drawing.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/printable.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "algebra/rules/rule_layout.h"
+#include "algebra/rules/rule_drawing.h"
 
 namespace rulemill::algebra {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algebra/rules/rule_layout.h"
+#include "algebra/rules/rule_drawing.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/symbolic_parameters.h"
 #include "algebra/terms/typing.h"
@@ -60,8 +60,8 @@ Json gallery_json(const algebra::RuleRecord& record, Database& database) {
           {"sizes", {sizes[0], sizes[1]}},
           {"text", algebra::to_string(record.rule, bank, database.symbols)},
           {"certificate", record.certificate.text},
-          {"left", to_json(algebra::draw_side(rule, rule.source, bank, database.symbols, known_types))},
-          {"right", to_json(algebra::draw_side(rule, rule.target, bank, database.symbols, known_types))}};
+          {"left", algebra::draw_side(rule, rule.source, bank, database.symbols, known_types)},
+          {"right", algebra::draw_side(rule, rule.target, bank, database.symbols, known_types)}};
 }
 
 void write_gallery(Context& context, const std::string& out) {

@@ -1,16 +1,16 @@
 #include "optimize/report/drawing.h"
-#include "runtime/text/join_text.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "algebra/rules/drawing.h"
+#include "runtime/text/join_text.h"
+
 namespace rulemill::optimize {
 
 namespace {
-
-constexpr int row_height = 74;  // with the shape of the result below each box
 
 std::string shape_label(const ValueType& type, const algebra::Symbols& symbols) {
   if (!type) return "";
@@ -92,17 +92,16 @@ Drawing excerpt(const Drawing& drawing, std::span<const std::uint32_t> boxes) {
   return result;
 }
 
-algebra::Drawing place(const Drawing& drawing) {
+runtime::Json to_json(const Drawing& drawing) {
   using Kind = algebra::DrawnNode::Kind;
-  algebra::Drawing placed;
+  algebra::Drawing drawn;
   for (const Drawing::Box& box : drawing.boxes) {
     const Kind kind = box.is_input ? Kind::Input : box.changed ? Kind::Operator : Kind::Neighbor;
-    for (std::uint32_t input : box.inputs) placed.edges.push_back({input, placed.nodes.size(), ""});
-    placed.nodes.push_back(
-        {kind, box.label, runtime::join_text(box.constants, &Drawing::Constant::shape), box.shape, box.name});
+    const std::string constants = runtime::join_text(box.constants, &Drawing::Constant::shape);
+    const std::size_t added = drawn.add({kind, box.label, constants, box.shape, box.name});
+    for (const std::uint32_t input : box.inputs) drawn.connect(input, added, "");
   }
-  algebra::place(placed, row_height);
-  return placed;
+  return drawn.json();
 }
 
 }  // namespace rulemill::optimize

@@ -1,4 +1,4 @@
-// Drawings of a model's graph for the report: ONNX nodes in layers, each with the shape of its result.
+// Drawings of a model's graph for the report: ONNX nodes, each with the shape of its result.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "algebra/rules/drawing.h"
 #include "optimize/onnx/import.h"
+#include "runtime/text/json.h"
 
 namespace rulemill::optimize {
 
@@ -33,7 +33,7 @@ Drawing draw_model(const ImportedModel& import, const GraphBank& bank);
 void mark_differences(Drawing& before, Drawing& after);
 /// Returns these boxes (in ascending order), marked as changed, with their neighbors.
 Drawing excerpt(const Drawing& drawing, std::span<const std::uint32_t> boxes);
-/// Lays out the boxes from top to bottom.
-algebra::Drawing place(const Drawing& drawing);
+/// Returns the boxes and their connections as data of a page (`algebra/rules/drawing.h`).
+runtime::Json to_json(const Drawing& drawing);
 
 }  // namespace rulemill::optimize

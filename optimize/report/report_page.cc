@@ -110,8 +110,8 @@ Json change(const ChangeGroup& group, const Summary& summary) {
     nodes.push_back({names_of(summary.drawing_before, each.before), names_of(summary.drawing_after, each.after)});
   }
   return {{"times", group.changes.size()},
-          {"before", to_json(place(group.before))},
-          {"after", to_json(place(group.after))},
+          {"before", to_json(group.before)},
+          {"after", to_json(group.after)},
           {"nodes", std::move(nodes)}};
 }
 

@@ -1,20 +1,53 @@
 #!/usr/bin/env python3
 """Completion scripts and manual pages: those of bash are run, the others checked where their programs are installed."""
 
+import os
 import re
 import shutil
 import subprocess
 import unittest
 
-from binary import Case, rulemill
+from binary import BINARY, Case, rulemill
 
-BASH_DRIVER = """
+BASH_DRIVER = f"""
+rulemill() {{ '{BINARY}' "$@"; }}
+""" + """
 complete_words() {  # WORD...: prints what bash offers for the last one
   COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
   _rulemill
   ((${#COMPREPLY[@]} == 0)) || printf '%s\\n' "${COMPREPLY[@]}"
 }
 """
+
+
+# Stands for what zsh has while it completes; prints what would be offered for the last word.
+ZSH_DRIVER = """
+compdef() {}
+compset() { PREFIX=${PREFIX#*=} }
+_files() { print files $@ }
+_describe() { print -l ${(P)2} }
+rulemill() { "$BINARY" "$@" }
+source "$1"
+shift
+words=("$@") CURRENT=$# PREFIX=$@[-1]
+_rulemill
+"""
+FISH_DRIVER = """
+function rulemill; "$BINARY" $argv; end
+source $argv[1]
+complete -C "$argv[2]"
+"""
+# Lines; what they offer in zsh, before it selects those that begin like the last word; what they offer in fish.
+SHELL_CASES = [
+    ("op", {"operators", "optimize", "rules"}, {"operators", "optimize"}),
+    ("rules l", {"list", "show"}, {"list"}),
+    ("optimize m.onnx --cost an", {"analytic", "table"}, {"analytic"}),
+    ("optimize m.onnx --cost=an", {"analytic", "table"}, {"--cost=analytic"}),
+    ("optimize --out=mod", {"files"}, {"--out=model.onnx"}),
+    ("optimize mod", {"files"}, {"model.onnx"}),
+    ("doctor --definitions ", {"files -/"}, {"folder/"}),
+    ("discover --seed ", set(), set()),
+]
 
 
 def commands(help_text):
@@ -42,6 +75,17 @@ class Completion(Case):
     def setUpClass(cls):
         cls.helps = all_commands()
         cls.scripts = {shell: rulemill("completion", shell).stdout for shell in ("bash", "zsh", "fish")}
+
+    def script(self, shell):
+        path = self.folder / f"completion.{shell}"
+        path.write_text(self.scripts[shell], encoding="utf-8")
+        return path
+
+    def offered(self, *command):
+        """What another shell offers: words with their descriptions, or kinds of paths."""
+        process = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True, env={**os.environ, "BINARY": str(BINARY)})
+        self.assertEqual(process.stderr, "")
+        return process.stdout.splitlines()
 
     def bash(self, *lines):
         """What bash offers for the last word of each line, whose words are separated by spaces."""
@@ -83,24 +127,40 @@ class Completion(Case):
         for names, offered in zip(groups, self.bash(*(" ".join(("rulemill", *names)) + " " for names in groups))):
             self.assertEqual(offered, commands(self.helps[names]), names)
 
-    def test_scripts_of_zsh_and_fish_have_every_command_and_option(self):
+    def test_words_have_the_descriptions_of_the_help(self):
         for names, text in self.helps.items():
-            function = "_".join(("_rulemill", *names)) + "() {\n"
-            body = self.scripts["zsh"].partition(function)[2].partition("\n}\n")[0]
-            lines = "\n".join(line for line in self.scripts["fish"].splitlines() if f'= "{" ".join(("rulemill", *names))}"' in line)
-            for option in options(text):
-                self.assertRegex(body, f"'\\*?{option}=?\\[", names)
-                self.assertRegex(lines, f" -l {option[2:]} ", names)
-            for name in commands(text):
-                self.assertIn(f"'{name}:", body)
-                self.assertIn(f" -a {name} ", lines)
+            for last, expected in (("--", options(text)), ("", commands(text))):
+                kind, *lines = rulemill("completion", "fish", "--", *names, last).stdout.split("\n")[:-1]
+                if expected:
+                    offered = dict(line.split("\t") for line in lines)
+                    self.assertEqual((kind, {name for name in offered if not re.match("-[a-z]", name)}), ("", {*expected}), names)
+                    self.assertTrue(all(description in " ".join(text.split()) for description in offered.values()), names)
+
+    def test_options_are_offered_once_and_operands_by_their_place(self):
+        words = lambda line: [each.split("\t")[0] for each in rulemill("completion", "zsh", "--", *line.split(" ")).stdout.split("\n")]
+        self.assertIn("--cost", words("optimize m.onnx --"))
+        self.assertNotIn("--cost", words("optimize m.onnx --cost cuda --"))
+        self.assertIn("--rules", words("optimize m.onnx --rules a.rmdb --"))  # may be given several times
+        kinds = {"rules show ": "file", "rules show r.rmdb ": "", "equal --json a.json a.onnx ": "file", "equal a.onnx b.onnx ": "",
+                 "rules import a.rules b.rules ": "file"}
+        for line, kind in kinds.items():
+            self.assertEqual(words(line)[0], kind, line)
+
+    def test_installed_shells_offer_words_and_paths(self):
+        (self.folder / "model.onnx").touch()
+        (self.folder / "folder").mkdir()
+        for line, zsh, fish in SHELL_CASES:
+            if shutil.which("zsh"):
+                offered = self.offered("zsh", "-f", "-c", ZSH_DRIVER, "zsh", self.script("zsh"), "rulemill", *line.split(" "))
+                self.assertLessEqual(zsh, {each.partition(":")[0] for each in offered}, line)
+            if shutil.which("fish"):
+                offered = self.offered("fish", "--no-config", "-c", FISH_DRIVER, self.script("fish"), f"rulemill {line}")
+                self.assertEqual({each.partition("\t")[0] for each in offered}, fish, line)
 
     def test_installed_shells_accept_their_scripts(self):
         for shell, option in (("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")):
             if shutil.which(shell):
-                path = self.folder / shell
-                path.write_text(self.scripts[shell], encoding="utf-8")
-                process = subprocess.run([shell, option, path], capture_output=True, text=True, check=False)
+                process = subprocess.run([shell, option, self.script(shell)], capture_output=True, text=True, check=False)
                 self.assertEqual((process.returncode, process.stderr), (0, ""), shell)
 
     def test_an_unknown_shell_is_a_usage_error(self):

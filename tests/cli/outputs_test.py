@@ -50,7 +50,7 @@ OUTPUTS = ("json", "page", "file", "table", "new_model", "new_db", "new_run")
 OTHER_OPTIONS = {  # with a text that names no file
     "--log-level", "--progress", "--device", "--architecture", "--search", "--cost", "--benchmark-command", "--verifier",
     "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "NAME", "TERMS",
-    "SHELL", "COMMAND", "--allow"}
+    "SHELL", "WORD", "COMMAND", "--allow"}
 REFUSED = re.compile(r"^rulemill: (\S+): is a file of .*; choose another file$", re.M)
 
 

@@ -48,7 +48,7 @@ class PageCase(Case):
         self.assertNotRegex(text, r'(src|href)="(?!#)')
         self.assertNotRegex(text, r"@import|url\(|fetch\(|import\(|XMLHttpRequest")
         self.assertEqual(set(re.findall(r"https?://[^\s\"']*", text)), {"http://www.w3.org/2000/svg"})
-        for shared in ("style.css", "page.js"):
+        for shared in ("style.css", "layout.js", "page.js"):
             self.assertIn((ROOT / "pages" / shared).read_text(encoding="utf-8"), text)
         self.assertEqual(text.count("<style>"), 1)
 

@@ -29,7 +29,10 @@ class Gallery(Case):
             for side in ("left", "right"):
                 operators = [node for node in rule[side]["n"] if node[0] == 1]
                 self.assertEqual(len(operators), rule["sizes"][0 if side == "left" else 1])
-                self.assertTrue(all(node[7] for node in operators), "an operator without a type: " + rule["id"])
+                inputs = [node[1] for node in rule[side]["n"] if node[0] == 0]
+                self.assertEqual(len(inputs), len(set(inputs)), rule["id"])
+                self.assertTrue(all(edge[0] < edge[1] for edge in rule[side]["e"]), rule["id"])
+                self.assertTrue(all(node[3] for node in operators), "an operator without a type: " + rule["id"])
         merged = next(rule for rule in data["rules"] if rule["id"] == "products_share_input")
         self.assertEqual(sorted(edge[2] for edge in merged["right"]["e"] if edge[2]), ["first", "second"])
         self.assertEqual(dict(map(tuple, data["funnel"]))["core"], sum(rule["tier"] == "core" for rule in data["rules"]))

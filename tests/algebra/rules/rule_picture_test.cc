@@ -1,9 +1,6 @@
 #include "algebra/rules/rule_picture.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
@@ -46,38 +43,6 @@ TEST_CASE("typed steps list each node with its output shapes") {
         " %3 = relu(t1)                 : [m, k]\n"
         " %4 = split(%3; axis=1, at=n)  : first [m, n]  second [m, k - n]\n"
         "     %2  ⇒  %4.first\n");
-}
-
-TEST_CASE("a drawing has every node once, without overlaps, arguments in order") {
-  Library library = shipped_operators();
-  TermBank bank(library);
-  Symbols symbols;
-  std::ifstream stream(RULEMILL_SOURCE_DIR "/tests/prove/proved.rules");
-  std::stringstream text;
-  text << stream.rdbuf();
-  for (const Rule& rule : parse_rules(text.str(), "proved.rules", library, bank, symbols)) {
-    for (const auto* side : {&rule.source, &rule.target}) {
-      const Drawing drawing = draw_side(rule, *side, bank, symbols, {});
-      INFO(rule.id);
-      CHECK(drawing.nodes.size() == bank.nodes(*side).size() + bank.variables(*side).size() + side->size());
-      for (std::size_t a = 0; a < drawing.nodes.size(); ++a) {
-        const DrawnNode& node = drawing.nodes[a];
-        CHECK(node.x - node.width / 2 >= 0);
-        CHECK(node.x + node.width / 2 <= drawing.width);
-        CHECK(node.y + node.height / 2 <= drawing.height);
-        for (std::size_t b = 0; b < a; ++b) {
-          const DrawnNode& other = drawing.nodes[b];
-          if (node.y == other.y) CHECK(std::abs(node.x - other.x) >= (node.width + other.width) / 2);
-        }
-      }
-      for (const DrawnEdge& edge : drawing.edges) CHECK(drawing.nodes[edge.from].y < drawing.nodes[edge.to].y);
-    }
-  }
-  const Rule product =
-      parse_rules("rule p(b:2, a:2)\n matmul(b, a) => matmul(b, a)", "test", library, bank, symbols).at(0);
-  const Drawing drawing = draw_side(product, product.source, bank, symbols, {});
-  CHECK(drawing.nodes[0].label == "b");
-  CHECK(drawing.nodes[0].x < drawing.nodes[1].x);
 }
 
 }  // namespace rulemill::algebra
