@@ -88,7 +88,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   };
   for (const NodeId id : bank_.live_nodes(before_.import().outputs)) {
     before_.add(id);
-    for (const ValueId original : bank_.node(id).outputs) held_.insert(before_.value(original));
+    for (const ValueId original : bank_.node(id).outputs) held_[0].insert(before_.value(original));
   }
   stored_[0] = add_stored_constants(bank_, before_);
   stored_[1] = add_stored_constants(bank_, after_);
@@ -96,7 +96,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     after_.add(id);
     for (const ValueId original : std::vector<ValueId>(bank_.node(id).outputs)) {
-      held_.insert(after_.value(original));
+      held_[1].insert(after_.value(original));
       const auto step = merges.find(original);
       if (step == merges.end()) continue;
       const ValuePair pair = followed(step->second, original);
@@ -121,16 +121,15 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
   if (const auto known = equal_.find(canonical); known != equal_.end() && known->second == partner) return true;
   const ValueType &first = bank_.value(partner).type, &second = bank_.value(canonical).type;
   if (!first || first != second) return false;
-  if (step.rule().empty()) return are_constants_that_agree(step, partner, canonical);
+  if (step.rule().empty()) return are_constants_that_agree(partner, canonical);
   const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
   return record != rules_.rules.end() && is_instance(record->rule, step, partner, canonical, names);
 }
 
 /// A constant of the second model may agree with one that the first model has, not with any term over its constants:
 /// there is always a term with large errors.
-bool ProofFollower::are_constants_that_agree(const proto::ModelStep& step, ValueId partner, ValueId canonical) {
-  if (!step.partner().text().empty() || step.partner().names_size() != 1 || step.partner().names(0).after())
-    return false;
+bool ProofFollower::are_constants_that_agree(ValueId partner, ValueId canonical) {
+  if (!held_[0].contains(partner)) return false;
   ++compared_;
   return agree(partner, canonical);
 }
@@ -151,8 +150,9 @@ bool ProofFollower::is_of(std::size_t model, ValueId constant) const {
 ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants) {
   for (const ValueId each : constants) {
     if (each == computed) return each;
-    const bool are_of_two = (is_of(0, computed) && is_of(1, each)) || (is_of(1, computed) && is_of(0, each));
-    if (!held_.contains(each) || !are_of_two || !agree(each, computed)) continue;
+    const bool are_of_two = (is_of(0, computed) && is_of(1, each) && held_[1].contains(each)) ||
+                            (is_of(1, computed) && is_of(0, each) && held_[0].contains(each));
+    if (!are_of_two || !agree(each, computed)) continue;
     ++compared_;
     return each;
   }

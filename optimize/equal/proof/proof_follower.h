@@ -30,7 +30,7 @@ class ProofFollower {
 
  private:
   bool holds(const proto::ModelStep& step, ValueId partner, ValueId canonical, const ModelTerms& names);
-  bool are_constants_that_agree(const proto::ModelStep& step, ValueId partner, ValueId canonical);
+  bool are_constants_that_agree(ValueId partner, ValueId canonical);
   bool agree(ValueId first, ValueId second);
   bool is_of(std::size_t model, ValueId constant) const;
   ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
@@ -44,7 +44,7 @@ class ProofFollower {
   const algebra::RuleSet& rules_;
   const algebra::TermBank& terms_;
   std::set<ValueId> stored_[2];                 // canonical constants that either model stores
-  std::unordered_set<ValueId> held_;            // canonical values of both models
+  std::unordered_set<ValueId> held_[2];         // canonical values of either model
   std::unordered_map<ValueId, ValueId> equal_;  // terms of the second model that were merged, by canonical value
   std::uint64_t compared_ = 0;
 };
