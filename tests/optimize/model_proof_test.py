@@ -21,7 +21,7 @@ except ImportError:
     onnx = None
 
 RULES = [ROOT / "tests" / "optimize" / "equal" / f"{name}.rules" for name in ("fusions", "normalizations")]
-ARGUMENTS = argparse.Namespace(mutations=12, seed=1)
+ARGUMENTS = argparse.Namespace(mutations=6, seed=1)
 # Field numbers of optimize/equal/proof/model_proof.proto.
 BEFORE, AFTER, STEP, RULES_OF_PROOF = 2, 3, 6, 7
 STEP_RULE, STEP_SIZE, SIZE_VALUE = 3, 5, 2
