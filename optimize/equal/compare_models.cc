@@ -102,7 +102,8 @@ class ModelComparison {
     ConstantTable table(bank_);
     CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
     CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    ProofFollower follower(bank_, before, after, constants_, rules, context_.terms);
+    CanonicalModel unmerged(bank_, table, after_import_, after_.identity, "after ");
+    ProofFollower follower(bank_, before, after, unmerged, constants_, rules, context_.terms);
     follower.follow(proof, outputs_, file);
     return {options_.before.string(),
             options_.after.string(),

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "optimize/equal/proof/canonical_model.h"
 #include "optimize/equal/matching_values.h"
+#include "optimize/equal/proof/canonical_model.h"
 #include "optimize/equal/proof/proof_recorder.h"
 #include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/prover/window.h"

@@ -82,7 +82,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
       const auto partner = names.find_canonical(proof.steps(step).partner());
       require(partner && after_.has(original), "names a value that a model does not compute");
       pair = {*partner, after_.value(original)};
-      require(holds(proof.steps(step), pair.before, pair.after, names), "does not hold");
+      require(holds(proof.steps(step), pair.before, original, names), "does not hold");
     });
     return pair;
   };
@@ -95,6 +95,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   constants_.set_models(stored_[0], stored_[1]);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     after_.add(id);
+    unmerged_.add(id);
     for (const ValueId original : std::vector<ValueId>(bank_.node(id).outputs)) {
       held_[1].insert(after_.value(original));
       const auto step = merges.find(original);
@@ -116,22 +117,24 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   }
 }
 
-bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId canonical, const ModelTerms& names) {
+bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names) {
+  const ValueId canonical = after_.value(original);
   if (partner == canonical) return true;
   if (const auto known = equal_.find(canonical); known != equal_.end() && known->second == partner) return true;
   const ValueType &first = bank_.value(partner).type, &second = bank_.value(canonical).type;
   if (!first || first != second) return false;
-  if (step.rule().empty()) return are_constants_that_agree(partner, canonical);
+  if (step.rule().empty()) return are_constants_that_agree(partner, unmerged_.value(original));
   const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
   return record != rules_.rules.end() && is_instance(record->rule, step, partner, canonical, names);
 }
 
 /// A constant of the second model may agree with one that the first model has, not with any term over its constants:
-/// there is always a term with large errors.
-bool ProofFollower::are_constants_that_agree(ValueId partner, ValueId canonical) {
+/// there is always a term with large errors. It is computed from the second model's own constants: errors do not add
+/// up.
+bool ProofFollower::are_constants_that_agree(ValueId partner, ValueId unmerged) {
   if (!held_[0].contains(partner)) return false;
   ++compared_;
-  return agree(partner, canonical);
+  return agree(partner, unmerged);
 }
 
 bool ProofFollower::agree(ValueId first, ValueId second) {
@@ -200,7 +203,7 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
     const auto value = variable == step.variables().end() ? std::nullopt : names.find_canonical(variable->value());
     algebra::Shape shape = rule.shapes[i];
     for (algebra::Poly& size : shape) size = symbols.substitute(size, sizes);
-    if (!value || !has_type(*value, shape, type)) return false;
+    if (!value || !has_type(*value, shape, type) || (bank_.node_of(*value).constant && !is_held(*value))) return false;
     builder.set(rule.variables[i], *value);
   }
   const auto source = builder.build(rule.source[0]), target = builder.build(rule.target[0]);

@@ -19,9 +19,16 @@ namespace rulemill::optimize {
 class ProofFollower {
  public:
   /// `rules` are over `terms` and the bank's symbols. They are believed: their certificates are checked elsewhere.
-  ProofFollower(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, ConstantComparison& constants,
-                const algebra::RuleSet& rules, const algebra::TermBank& terms)
-      : bank_(bank), before_(before), after_(after), constants_(constants), rules_(rules), terms_(terms) {}
+  /// `unmerged`: the second model once more.
+  ProofFollower(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, CanonicalModel& unmerged,
+                ConstantComparison& constants, const algebra::RuleSet& rules, const algebra::TermBank& terms)
+      : bank_(bank),
+        before_(before),
+        after_(after),
+        unmerged_(unmerged),
+        constants_(constants),
+        rules_(rules),
+        terms_(terms) {}
 
   /// Throws InputError of `file`, with the step, unless the steps show that each pair of original values is equal.
   void follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs, const std::string& file);
@@ -29,8 +36,9 @@ class ProofFollower {
   std::uint64_t constants() const { return compared_; }
 
  private:
-  bool holds(const proto::ModelStep& step, ValueId partner, ValueId canonical, const ModelTerms& names);
-  bool are_constants_that_agree(ValueId partner, ValueId canonical);
+  bool holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names);
+  bool is_held(ValueId constant) const { return held_[0].contains(constant) || held_[1].contains(constant); }
+  bool are_constants_that_agree(ValueId partner, ValueId unmerged);
   bool agree(ValueId first, ValueId second);
   bool is_of(std::size_t model, ValueId constant) const;
   ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
@@ -39,7 +47,7 @@ class ProofFollower {
   bool has_type(ValueId value, const algebra::Shape& shape, DataType type);
 
   GraphBank& bank_;
-  CanonicalModel &before_, &after_;
+  CanonicalModel &before_, &after_, &unmerged_;
   ConstantComparison& constants_;
   const algebra::RuleSet& rules_;
   const algebra::TermBank& terms_;

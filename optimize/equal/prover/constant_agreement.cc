@@ -53,7 +53,10 @@ std::optional<double> difference_of(Tracked a, Tracked b, DataType type) {
     const bool is_same = a.value == b.value || (std::isnan(a.value) && std::isnan(b.value));
     return is_same ? std::optional(0.0) : std::nullopt;
   }
-  if (rounded(a.value, type) == rounded(b.value, type)) return 0;
+  if (a.value == b.value) return 0;
+  const double first = rounded(a.value, type), second = rounded(b.value, type);
+  if (!std::isfinite(first) || !std::isfinite(second)) return std::nullopt;  // the type has no such numbers
+  if (first == second && std::abs(first) >= least_normal(type)) return 0;
   const double error = a.error + b.error;
   if (error == 0 || std::isinf(error)) return std::nullopt;
   const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * std::max(error, least_normal(type)));
