@@ -127,6 +127,21 @@ class Equal(Case):
                                   [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)], tensors)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
 
+    def test_names_of_dimensions_do_not_make_them_equal(self):
+        def model(nodes, dimension):
+            graph = helper.make_graph(
+                [helper.make_node("Slice", ["x", "one", "end", "zero"], ["s"]), *nodes], "names",
+                [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [size]) for name, size in (("x", "n"), ("z", dimension))],
+                [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [])],
+                [onnx.numpy_helper.from_array(numpy.array([value]), name) for name, value in (("zero", 0), ("one", 1), ("end", 1 << 40))])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+        for dimension in ("n-1", "n--1", "s#0"):
+            joined = [helper.make_node("Add", ["s", "z"], ["t"]), helper.make_node("ReduceSum", ["t"], ["y"], keepdims=0)]
+            parts = [helper.make_node("ReduceSum", ["s"], ["p"], keepdims=0), helper.make_node("ReduceSum", ["z"], ["q"], keepdims=0),
+                     helper.make_node("Add", ["p", "q"], ["y"])]
+            process, report = self.compare(model(joined, dimension), model(parts, dimension))
+            self.assertNotEqual(report["verdict"], "equal", process.stdout)
+
     def test_a_bias_of_zeros_may_be_dropped_and_no_other(self):
         self.assertEqual(self.compare(self.convolution([0.0] * 4), self.convolution(None))[1]["verdict"], "equal")
         for other in ([0, 0, 1e-3, 0], [0, 0, 0, 1]):

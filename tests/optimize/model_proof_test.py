@@ -129,6 +129,45 @@ class ModelProof(Case):
                 self.edit(change)
                 self.assertEqual(self.check().returncode, 3)
 
+    def forge(self, rule, models, variables, constants=()):
+        """Writes a proof of one step, about the output y, by a rule. `variables`: names of values of the first model by variable."""
+        text, folder = self.folder / "forged.rules", self.folder / "forged"
+        text.write_text(f"rule r{rule}\n", encoding="utf-8")
+        self.assert_works(rulemill("rules", "import", text, "--out", folder))
+        for path, model in zip((self.before, self.after), models):
+            onnx.save(onnx.parser.parse_model(OPSETS + model), path)
+
+        def term(name, after):
+            return message([[2, message([[1, name.encode()], [2, int(after)]])]])
+        step = [[1, term("y", True)], [2, term("y", False)], [STEP_RULE, b"r"],
+                *([4, message([[1, variable.encode()], [2, term(name, False)]])] for variable, name in variables.items()),
+                *([STEP_SIZE, message([[1, name], [SIZE_VALUE, size]])] for name, size in ((b"m", b"2"), (b"n", b"3"))),
+                *([6, term(name, True)] for name in constants), [7, 1]]
+        digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
+        content = message([[1, 1], [BEFORE, digests[0]], [AFTER, digests[1]], [STEP, message(step)],
+                           [RULES_OF_PROOF, (folder / "rules.rmdb").read_bytes()]])
+        self.proof.write_bytes(content + message([[100, checksum(content)]]))
+
+    def test_true_rules_show_nothing_that_is_no_instance_of_them(self):
+        difference = "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"
+        weights = "<float[2,3] w = {1,2,3,4,5,6}, float[2,3] v = {9,8,7,6,5,4}, float[2,3] b = {1e9, 1e9, 1e9, 1e9, 1e9, 1e9}>"
+        cases = [("a true step", 0, difference, ("s = Add(x, z) y = Sub(s, z)", "y = Identity(x)"), {"x": "x", "y": "z"}, ()),
+                 ("another variable", 3, difference, ("s = Add(x, z) y = Sub(s, z)", "y = Identity(x)"), {"x": "z", "y": "x"}, ()),
+                 ("a positive value is no exponential", 3, "(x[m, n])\n  exp(x) => positive(x)",
+                  ("y = Sigmoid(x)", "s = Sigmoid(x) y = Exp(s)"), {"x": "y"}, ()),
+                 ("rounding hides every difference", 3, "(x[m, n], z[m, n], w[m, n], b[m, n])\n"
+                  "  add(mul(x, sub(add(w, b), b)), mul(z, b)) => add(mul(x, w), mul(z, b))",
+                  tuple(f"{weights} p = Mul(x, {name}) q = Mul(z, b) y = Add(p, q)" for name in "wv"),
+                  {name: name for name in "xzwb"}, ("v",))]
+        for name, code, rule, bodies, variables, constants in cases:
+            with self.subTest(name):
+                models = []
+                for body in bodies:
+                    stored, _, nodes = body.rpartition(">")
+                    models.append(f"(float[2,3] x, float[2,3] z) => (float[2,3] y) {stored + '>' if stored else ''} {{ {nodes} }}")
+                self.forge(rule, models, variables, constants)
+                self.assertEqual(self.check().returncode, code, self.check().stderr)
+
     def swap_models(self, parts):
         before, after = value_of(parts, BEFORE), value_of(parts, AFTER)
         set_value(parts, BEFORE, after)
