@@ -15,7 +15,7 @@ from binary import BINARY, ROOT, QuickstartCase, rulemill
 
 # Every command. Names in braces are options or arguments with files: INPUTS and OUTPUTS.
 FORMS = """
-check {db} --definitions {own} --json {json}
+check {db} {other_model} --proof {text} --definitions {own} --json {json}
 ci {text} --rules {db} --junit {file} --sarif {page} --taso-table {taso} --definitions {own} --json {json}
 derive --from {db} {text} --taso-table {taso} --definitions {own} --json {json}
 doctor --out {folder} --definitions {own} --json {json}
@@ -33,8 +33,8 @@ prove --profile {profile} --definitions {own} --out {new_run} --json {json}
 prune --profile {profile} --definitions {own} --out {new_run} --json {json}
 generalize --profile {profile} --definitions {own} --out {new_run} --json {json}
 status {run} --html {page} --json {json}
-optimize {model} --rules {db} --inputs {text} --out {new_model} --report {page} --cost-table {table} --definitions {own} --json {json}
-equal {model} {other_model} --rules {db} --definitions {own} --json {json}
+optimize {model} --rules {db} --inputs {text} --out {new_model} --report {page} --cost-table {table} --proof {file} --definitions {own} --json {json}
+equal {model} {other_model} --rules {db} --proof {file} --definitions {own} --json {json}
 rules list {run} --definitions {own} --json {json}
 rules show {run} r1 --definitions {own} --json {json}
 rules import {text} --out {new_db} --taso-table {taso} --definitions {own} --json {json}
