@@ -67,10 +67,10 @@ class ModelRules(Case):
 
     def test_what_a_rule_cannot_say_is_one_clear_line(self):
         relu = self.model("relu", [("Relu", ["x"], ["y"], {})])
-        tripled = self.model("tripled", [("Mul", ["x", "three"], ["y"], {})], three=numpy.float32(3))
+        scaled = self.model("scaled", [("Mul", ["x", "factor"], ["y"], {})], factor=numpy.float32(5.7))
         unknown = self.model("unknown", [("Unknown", ["x"], ["y"], {"domain": "elsewhere"})])
         other = self.model("other", [("Relu", ["z"], ["y"], {})], input_name="z")
-        for models, words in [((tripled, relu), "constant of shape []"), ((unknown, relu), "node y (Unknown) has no term"),
+        for models, words in [((scaled, relu), "constant of shape []"), ((unknown, relu), "node y (Unknown) has no term"),
                               ((relu, other), "different inputs"), ((relu,), "expected a second model")]:
             process = rulemill("rules", "import", *models, "--out", self.folder / "out")
             self.assert_fails(process, 3, words)
