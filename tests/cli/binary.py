@@ -75,7 +75,9 @@ class QuickstartCase(Case):
 
 
 class FusionRulesCase(Case):
-    """A test case whose tests share the rules about nodes that runtimes fuse."""
+    """A test case whose tests share the rules of `sources`: by default those about nodes that runtimes fuse."""
+
+    sources = (ROOT / "tests" / "optimize" / "equal" / "fusions.rules",)
 
     @classmethod
     def setUpClass(cls):
@@ -83,7 +85,7 @@ class FusionRulesCase(Case):
         shared = tempfile.TemporaryDirectory(prefix="rulemill-test-")
         cls.addClassCleanup(shared.cleanup)
         cls.rules = shared.name + "/rules"
-        process = rulemill("rules", "import", ROOT / "tests" / "optimize" / "equal" / "fusions.rules", "--out", cls.rules)
+        process = rulemill("rules", "import", *cls.sources, "--out", cls.rules)
         if process.returncode != 0:
             raise AssertionError(process.stdout + process.stderr)
 

@@ -4,12 +4,10 @@
 import argparse
 import collections
 import json
-import shutil
 import sys
-import tempfile
 import unittest
 
-from binary import ROOT, Case, rulemill
+from binary import ROOT, FusionRulesCase, rulemill
 
 try:
     import numpy
@@ -20,21 +18,11 @@ try:
 except ImportError:
     onnx = None
 
-RULES = ROOT / "tests" / "optimize" / "equal" / "fusions.rules"
 ARGUMENTS = argparse.Namespace(mutations=8, seed=1)
 
 
 @unittest.skipIf(onnx is None, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
-class Equal(Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.rules = tempfile.mkdtemp(prefix="rulemill-test-")
-        cls.addClassCleanup(shutil.rmtree, cls.rules, ignore_errors=True)
-        process = rulemill("rules", "import", RULES, "--out", cls.rules)
-        if process.returncode != 0:
-            raise AssertionError(process.stdout + process.stderr)
-
+class Equal(FusionRulesCase):
     def save(self, name, model):
         path = self.folder / name
         onnx.save(model, path)

@@ -5,10 +5,9 @@ import argparse
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from binary import ROOT, Case, rulemill
+from binary import ROOT, FusionRulesCase, rulemill
 from database_form import CERTIFICATE, RULE, DatabaseFile, checksum, fields, message, set_value, value_of
 
 try:
@@ -20,7 +19,6 @@ try:
 except ImportError:
     onnx = None
 
-RULES = [ROOT / "tests" / "optimize" / "equal" / f"{name}.rules" for name in ("fusions", "normalizations")]
 ARGUMENTS = argparse.Namespace(mutations=6, seed=1)
 # Field numbers of optimize/equal/proof/model_proof.proto.
 BEFORE, AFTER, STEP, RULES_OF_PROOF = 2, 3, 6, 7
@@ -28,15 +26,8 @@ STEP_RULE, STEP_SIZE, SIZE_VALUE = 3, 5, 2
 
 
 @unittest.skipIf(onnx is None, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
-class ModelProof(Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.rules = tempfile.mkdtemp(prefix="rulemill-test-")
-        cls.addClassCleanup(shutil.rmtree, cls.rules, ignore_errors=True)
-        process = rulemill("rules", "import", *RULES, "--out", cls.rules)
-        if process.returncode != 0:
-            raise AssertionError(process.stdout + process.stderr)
+class ModelProof(FusionRulesCase):
+    sources = (*FusionRulesCase.sources, ROOT / "tests" / "optimize" / "equal" / "normalizations.rules")
 
     def setUp(self):
         super().setUp()

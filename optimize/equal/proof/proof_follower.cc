@@ -141,7 +141,7 @@ bool ProofFollower::agree(ValueId first, ValueId second) {
   return constants_.difference(first, second) && constants_.is_accurate(first) && constants_.is_accurate(second);
 }
 
-/// Returns whether the constant depends on constants that one model stores alone.
+/// Returns whether the model stores every constant that this one is computed from.
 bool ProofFollower::is_of(std::size_t model, ValueId constant) const {
   return std::ranges::all_of(bank_.live_nodes({&constant, 1}), [&](NodeId id) {
     return bank_.node(id).kind != Node::Kind::Constant || stored_[model].contains(bank_.node(id).outputs[0]);
@@ -214,13 +214,11 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
 proto::ModelProof read_model_proof(const std::filesystem::path& path) {
   const std::string bytes = runtime::read_file(path);
   proto::ModelProof proof;
-  if (!proof.ParseFromString(bytes) || proof.schema_version() == 0)
-    throw runtime::InputError(path.string(), "is no proof that two models are equal, or is cut short");
+  if (!proof.ParseFromString(bytes) || !algebra::has_valid_checksum(bytes))
+    throw runtime::InputError(path.string(), "is no proof that two models are equal, or is cut short or damaged");
   if (proof.schema_version() != proof_schema_version)
     throw runtime::InputError(
         path.string(), fmt::format("has schema version {}, expected {}", proof.schema_version(), proof_schema_version));
-  if (!algebra::has_valid_checksum(bytes))
-    throw runtime::InputError(path.string(), "its checksum does not match its content: the file is damaged");
   return proof;
 }
 
