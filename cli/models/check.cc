@@ -97,9 +97,9 @@ void check_models(Context& context, const CheckCommandOptions& given) {
   set_equality_proofs(options, context.options);
   options.before = context.options.rules;
   options.after = given.after;
-  const optimize::FollowedProof followed = optimize::follow_proof(options, given.model_proof);
-  context.print(optimize::to_text(followed));
-  context.report["models"] = optimize::to_json(followed);
+  const optimize::EqualityResult followed = optimize::follow_proof(options, given.model_proof);
+  context.print(optimize::followed_proof_text(followed));
+  context.report["models"] = optimize::followed_proof_json(followed);
 }
 
 void check(Context& context, const CheckCommandOptions& given) {

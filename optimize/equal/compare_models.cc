@@ -18,16 +18,12 @@
 #include "optimize/rule_databases.h"
 #include "optimize/search/search_graph.h"
 #include "optimize/verify/constant_values.h"
-#include "optimize/verify/onnxruntime_verifier.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
 
 namespace {
-
-/// In onnxruntime, models that round differently are not called different.
-constexpr AccuracyPolicy onnxruntime_accuracy = {.max_error_ratio = 64, .tolerance = 1e-3};
 
 /// Pairs in a row that are not merged before a sweep gives up. The first sweep is over models as they are, and gives up
 /// early, because most of what it does not show is shown after the clean-up.
@@ -79,18 +75,19 @@ class ModelComparison {
         bounds_(std::move(bounds)),
         outer_types_(std::move(outer_types)) {
     require_same_interface(before_.identity, after_.identity, after_.model.origin());
+    result_.before = options_.before.string();
+    result_.after = options_.after.string();
     import_models();
   }
 
   const SizeBounds& bounds() const { return bounds_; }
 
   /// Follows a proof. Throws InputError of `file` unless it shows that the models are equal.
-  FollowedProof follow(const proto::ModelProof& proof, const std::string& file) {
-    const std::pair<const NamedModel*, const std::string*> models[] = {{&before_, &proof.before()},
-                                                                       {&after_, &proof.after()}};
-    for (const auto& [named, digest] : models) {
-      if (named->model.digest() != *digest)
-        throw runtime::InputError(file, "is a proof about another model than " + named->model.origin());
+  EqualityResult follow(const proto::ModelProof& proof, const std::string& file) {
+    for (const bool is_after : {false, true}) {
+      if (digests_[is_after] != (is_after ? proof.after() : proof.before()))
+        throw runtime::InputError(
+            file, "is a proof about another model than " + (is_after ? options_.after : options_.before).string());
     }
     if (proof.cleaned()) clean_models();
     if (proof.normalizations_as_parts()) read_normalizations_as_parts();
@@ -105,15 +102,11 @@ class ModelComparison {
     CanonicalModel unmerged(bank_, table, after_import_, after_.identity, "after ");
     ProofFollower follower(bank_, before, after, unmerged, constants_, rules, context_.terms);
     follower.follow(proof, outputs_, file);
-    return {options_.before.string(),
-            options_.after.string(),
-            proof.cleaned(),
-            proof.normalizations_as_parts(),
-            bounds_.lower,
-            bounds_.upper,
-            static_cast<std::uint64_t>(proof.steps_size()),
-            rules.rules.size(),
-            follower.constants()};
+    result_.verdict = EqualityResult::Verdict::Equal;
+    result_.constants = follower.constants();
+    result_.proof_steps = static_cast<std::uint64_t>(proof.steps_size());
+    result_.proof_rules = rules.rules.size();
+    return std::move(result_);
   }
 
   /// The steps of the last comparison, if they were recorded and shown to be equal.
@@ -123,8 +116,6 @@ class ModelComparison {
   /// the steps, for a proof.
   EqualityResult run(bool refutes, bool records) {
     records_ = records;
-    result_.before = options_.before.string();
-    result_.after = options_.after.string();
     if (sweep({}, quick_max_failures)) return std::move(result_);
     clean_models();
     if (sweep({}, thorough_max_failures)) return std::move(result_);
@@ -231,6 +222,8 @@ class ModelComparison {
 
   void add_proof(const ProofRecorder& recorder) {
     proof_ = recorder.proof();
+    proof_->set_before(digests_[0]);
+    proof_->set_after(digests_[1]);
     proof_->set_cleaned(result_.cleaned);
     proof_->set_normalizations_as_parts(result_.normalizations_as_parts);
   }
@@ -340,23 +333,9 @@ class ModelComparison {
                                            : fmt::format("{} of {} outputs are equal on {} inputs by the definitions{}",
                                                          refuted.outputs, outputs_.size(), refuted.draws, why);
     if ((refuted.outputs < outputs_.size() || refuted.too_large) && !options_.onnxruntime.empty())
-      refute_with_onnxruntime();
-  }
-
-  void refute_with_onnxruntime() {
-    VerificationOptions verification;
-    verification.accuracy = onnxruntime_accuracy;
-    verification.onnxruntime = options_.onnxruntime;
-    std::string why;
-    const auto found = verify_with_onnxruntime(options_.before, options_.after, verification, {}, why);
-    if (found && found->verdict == VerificationResult::Verdict::Different) {
-      result_.verdict = EqualityResult::Verdict::Different;
-      result_.onnxruntime_difference = found->verifier + ": " + found->reason;
-    } else if (found && found->is_equal()) {
-      result_.evaluation += "; " + found->verifier + " finds no difference";
-    } else {
-      result_.evaluation += "; not compared in onnxruntime: " + (found ? found->reason : why);
-    }
+      if (refute_in_onnxruntime(options_.before, options_.after, options_.onnxruntime, result_.onnxruntime_difference,
+                                result_.evaluation))
+        result_.verdict = EqualityResult::Verdict::Different;
   }
 
   ComparisonContext& context_;
@@ -365,6 +344,7 @@ class ModelComparison {
   ConstantComparison constants_;
   KnownStatements statements_;
   NamedModel before_, after_;
+  const std::string digests_[2] = {before_.model.digest(), after_.model.digest()};  // of the files
   SizeBounds bounds_;
   const OuterTypes outer_types_;
   Normalizations normalizations_ = Normalizations::Whole;
@@ -375,7 +355,7 @@ class ModelComparison {
   std::optional<proto::ModelProof> proof_;
 };
 
-FollowedProof follow(const EqualityOptions& options, const proto::ModelProof& proof, const std::string& file) {
+EqualityResult follow(const EqualityOptions& options, const proto::ModelProof& proof, const std::string& file) {
   ComparisonContext context(options);
   return ModelComparison(context, OnnxModel::read(options.before), OnnxModel::read(options.after)).follow(proof, file);
 }
@@ -398,23 +378,16 @@ void write_proof(EqualityOptions options, const proto::ModelProof& proof, Equali
 EqualityResult compare_models(const EqualityOptions& options) {
   const runtime::Stopwatch watch;
   ComparisonContext context(options);
-  OnnxModel before = OnnxModel::read(options.before), after = OnnxModel::read(options.after);
-  const std::string digests[] = {before.digest(), after.digest()};
-  ModelComparison comparison(context, std::move(before), std::move(after));
+  ModelComparison comparison(context, OnnxModel::read(options.before), OnnxModel::read(options.after));
   EqualityResult result = comparison.run(options.refutes, !options.proof.empty());
-  if (comparison.proof()) {
-    proto::ModelProof proof = *comparison.proof();
-    proof.set_before(digests[0]);
-    proof.set_after(digests[1]);
-    write_proof(options, proof, result);
-  }
+  if (comparison.proof()) write_proof(options, *comparison.proof(), result);
   result.seconds = watch.seconds();
   return result;
 }
 
-FollowedProof follow_proof(const EqualityOptions& options, const std::filesystem::path& proof) {
+EqualityResult follow_proof(const EqualityOptions& options, const std::filesystem::path& proof) {
   const runtime::Stopwatch watch;
-  FollowedProof followed = follow(options, read_model_proof(proof), proof.string());
+  EqualityResult followed = follow(options, read_model_proof(proof), proof.string());
   followed.seconds = watch.seconds();
   return followed;
 }

@@ -53,22 +53,15 @@ struct EqualityResult {
   std::optional<OpenRegion> open;      // the smallest that is left
   std::string proof_gap;               // why no proof was written, of equal models
   std::uint64_t proof_bytes = 0;       // of the proof that was written
+  std::uint64_t proof_steps = 0, proof_rules = 0;  // of the proof that was followed
   double seconds = 0;
 };
 
 /// Throws InputError if the models have different inputs or outputs, and what `rule_check` throws.
 EqualityResult compare_models(const EqualityOptions& options);
 
-struct FollowedProof {
-  std::string before, after;
-  bool cleaned = false, normalizations_as_parts = false;  // as in EqualityResult
-  std::map<std::string, std::int64_t> lower_bounds, upper_bounds;
-  std::uint64_t steps = 0, rules = 0, constants = 0;  // constants: compared by their elements
-  double seconds = 0;
-};
-
 /// Follows a proof that both models of `options` are equal, without a search. `rule_check` checks its rules. Throws
 /// InputError, with the file of the proof, if it does not show that.
-FollowedProof follow_proof(const EqualityOptions& options, const std::filesystem::path& proof);
+EqualityResult follow_proof(const EqualityOptions& options, const std::filesystem::path& proof);
 
 }  // namespace rulemill::optimize

@@ -21,8 +21,7 @@ constexpr std::size_t max_reported_elements = 4096;
 /// Constants whose terms are part of the text report; the JSON report has all.
 constexpr std::size_t max_reported_terms = 20, max_term_length = 200;
 
-template <typename Result>
-std::string claim_text(const Result& result) {
+std::string claim_text(const EqualityResult& result) {
   std::string text;
   for (const auto& [name, bound] : result.lower_bounds) text += fmt::format(", {} >= {}", name, bound);
   for (const auto& [name, bound] : result.upper_bounds) text += fmt::format(", {} <= {}", name, bound);
@@ -168,25 +167,21 @@ std::string written_proof_text(const EqualityResult& result) {
   return result.proof_gap.empty() ? "" : "no proof is written: " + result.proof_gap + "\n";
 }
 
-std::string to_text(const FollowedProof& proof) {
-  std::string text = claim_text(proof);
-  if (proof.cleaned) text += "both after the clean-up of optimize --only-clean, which is tested, not proved\n";
-  if (proof.normalizations_as_parts) text += "normalizations of rows are read as the nodes that compute them\n";
+std::string followed_proof_text(const EqualityResult& result) {
+  std::string text = claim_text(result);
+  if (result.cleaned) text += "both after the clean-up of optimize --only-clean, which is tested, not proved\n";
+  if (result.normalizations_as_parts) text += "normalizations of rows are read as the nodes that compute them\n";
   return text + fmt::format("{} steps with {} proved rules; constants compared by their elements: {}\n{:.2f} s\n",
-                            proof.steps, proof.rules, proof.constants, proof.seconds);
+                            result.proof_steps, result.proof_rules, result.constants, result.seconds);
 }
 
-Json to_json(const FollowedProof& proof) {
-  return {{"before", proof.before},
-          {"after", proof.after},
-          {"cleaned", proof.cleaned},
-          {"normalizations_as_parts", proof.normalizations_as_parts},
-          {"lower_bounds", proof.lower_bounds},
-          {"upper_bounds", proof.upper_bounds},
-          {"steps", proof.steps},
-          {"rules", proof.rules},
-          {"constants", proof.constants},
-          {"seconds", proof.seconds}};
+Json followed_proof_json(const EqualityResult& result) {
+  Json json = {{"steps", result.proof_steps}, {"rules", result.proof_rules}};
+  const Json all = to_json(result);
+  for (const char* key : {"before", "after", "cleaned", "normalizations_as_parts", "lower_bounds", "upper_bounds",
+                          "constants", "seconds"})
+    json[key] = all[key];
+  return json;
 }
 
 std::string failure_of(const EqualityResult& result) {

@@ -17,7 +17,7 @@ std::string failure_of(const EqualityResult& result);
 std::string written_proof_text(const EqualityResult& result);
 
 /// Of a proof that was followed.
-std::string to_text(const FollowedProof& proof);
-runtime::Json to_json(const FollowedProof& proof);
+std::string followed_proof_text(const EqualityResult& result);
+runtime::Json followed_proof_json(const EqualityResult& result);
 
 }  // namespace rulemill::optimize

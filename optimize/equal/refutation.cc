@@ -11,12 +11,16 @@
 #include "optimize/model/evaluate.h"
 #include "optimize/model/rounding.h"
 #include "optimize/onnx/shapes/types.h"
+#include "optimize/verify/onnxruntime_verifier.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
 
 namespace {
+
+/// In onnxruntime, models that round differently are not called different.
+constexpr AccuracyPolicy onnxruntime_accuracy = {.max_error_ratio = 64, .tolerance = 1e-3};
 
 using TensorPtr = GraphEvaluator::TensorPtr;
 
@@ -262,6 +266,22 @@ class RefutationSearch {
 RefutationResult refute_equality(const GraphBank& bank, const ImportedModel& before, const ImportedModel& after,
                                  const std::vector<ValuePair>& outputs, const RefutationOptions& options) {
   return RefutationSearch(bank, before, after, outputs).run(options);
+}
+
+bool refute_in_onnxruntime(const std::filesystem::path& before, const std::filesystem::path& after,
+                           const std::vector<std::string>& command, std::string& difference, std::string& evaluation) {
+  VerificationOptions verification;
+  verification.accuracy = onnxruntime_accuracy;
+  verification.onnxruntime = command;
+  std::string why;
+  const auto found = verify_with_onnxruntime(before, after, verification, {}, why);
+  if (found && found->verdict == VerificationResult::Verdict::Different) {
+    difference = found->verifier + ": " + found->reason;
+    return true;
+  }
+  evaluation += found && found->is_equal() ? "; " + found->verifier + " finds no difference"
+                                           : "; not compared in onnxruntime: " + (found ? found->reason : why);
+  return false;
 }
 
 }  // namespace rulemill::optimize

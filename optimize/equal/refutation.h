@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,5 +50,10 @@ struct RefutationResult {
 /// times the rounding error of either model; or, in a small model, 64 times the bound of its element's errors.
 RefutationResult refute_equality(const GraphBank& bank, const ImportedModel& before, const ImportedModel& after,
                                  const std::vector<ValuePair>& outputs, const RefutationOptions& options = {});
+
+/// Compares the files in onnxruntime, which `command` starts. Returns true if they differ, and how; else adds to
+/// `evaluation` what was found.
+bool refute_in_onnxruntime(const std::filesystem::path& before, const std::filesystem::path& after,
+                           const std::vector<std::string>& command, std::string& difference, std::string& evaluation);
 
 }  // namespace rulemill::optimize

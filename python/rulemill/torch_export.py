@@ -6,15 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import inspect
-import io
-import logging
 import pathlib
 import re
-import warnings
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
-from unittest import mock
 
 import onnx
 import torch
@@ -22,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from .errors import InputError
 from .torch_arguments import CONSTANTS, Arguments, Size, distinct_sizes
+from .torch_hooks import frames_of_users, quiet, registry_made_once
 
 #: How far an exported model's result may be from the function's, of the largest element.
 _TOLERANCE = {torch.float64: 1e-6, torch.float32: 2e-3, torch.float16: 5e-2, torch.bfloat16: 1e-1}
@@ -73,7 +69,7 @@ class Exported:
         shapes = tuple({axis: dims[size.name] for axis, size in axes.items()} for axes in arguments.axes)
         oblivious = any(size.minimum < 2 for size in sizes.values())
         settings: Any = torch.fx.experimental._config
-        with _quiet(), _frames_of_users(), _registry_made_once(), settings.patch(backed_size_oblivious=oblivious):
+        with quiet(), frames_of_users(), registry_made_once(), settings.patch(backed_size_oblivious=oblivious):
             program = _traced(name, flat, arguments, shapes)
             self._names = _names_of_sizes(name, program, arguments)
             _check_guards(name, program, self._names, sizes)
@@ -99,7 +95,7 @@ class Exported:
 
     def simplify(self) -> None:
         """Writes the model again, as onnxscript's optimizer leaves it, which torch.onnx.export uses by default."""
-        with _quiet():
+        with quiet():
             self._written.optimize()
         self._write()
 
@@ -359,53 +355,6 @@ def _reason(error: BaseException) -> str:
     head = re.sub(r" For more information,.*", "", _first_line(error))
     text = " ".join([head, "; ".join(listed)]).strip()
     return text if len(text) <= 500 else text[:497] + "..."
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the exporter's own lines: what matters is in the error."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
-
-
-@contextlib.contextmanager
-def _registry_made_once() -> Iterator[None]:
-    """torch makes its table of all operators for each export, which takes longer than the rest."""
-    try:
-        from torch.onnx._internal.exporter._registration import ONNXRegistry
-        made = ONNXRegistry.from_torchlib
-    except (ImportError, AttributeError):
-        yield
-        return
-    kept = staticmethod(lambda *args, **kwargs: _registry(made, args, tuple(sorted(kwargs.items()))))
-    with mock.patch.object(ONNXRegistry, "from_torchlib", kept):
-        yield
-
-
-@functools.lru_cache(maxsize=4)
-def _registry(make: Callable[..., Any], args: Tuple[Any, ...], kwargs: Tuple[Any, ...]) -> Any:
-    return make(*args, **dict(kwargs))
-
-
-@contextlib.contextmanager
-def _frames_of_users() -> Iterator[None]:
-    """Nodes get the lines of all functions, not only those of functions called `forward`."""
-    if not hasattr(torch.fx.Tracer, "_filter_traceback_frames"):
-        yield
-        return
-
-    def frames(_: Any, summary: Any) -> Any:
-        own = (str(pathlib.Path(torch.__file__).parent), str(pathlib.Path(__file__).parent), "<string>", "<eval_with_key>")
-        return type(summary).from_list([frame for frame in summary if not frame.filename.startswith(own)][-1:])
-
-    with mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", frames):
-        yield
 
 
 def checked_pair(before: Exported, after: Exported) -> None:
