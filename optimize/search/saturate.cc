@@ -152,7 +152,7 @@ bool Saturator::Impl::is_exportable(ENodeId node) const {
   return false;
 }
 
-/// Returns true if the user reads the arguments of the node instead of its result.
+/// Returns true if the user reads the arguments of the node instead of its result, and has the price of both.
 bool Saturator::Impl::is_absorbed_by(ENodeId user, ENodeId node) const {
   if (user == no_id) return false;
   const auto arguments = egraph.arguments(user);
@@ -190,8 +190,8 @@ std::optional<CostModel::IsolatedNode> Saturator::Impl::fused_producer(const Ext
 double Saturator::Impl::price_in_graph(const Extraction::NodeContext& context, double isolated_price) const {
   const ENodeId node = context.node, argument = context.argument, user = context.user;
   if (const auto price = one_pass_price(context)) return *price;
-  if (is_fused_with(node, argument)) return 0;
   if (is_absorbed_by(user, node)) return 0;
+  if (is_fused_with(node, argument) && !is_absorbed_by(node, argument)) return 0;
   if (argument != no_id) {
     if (const auto slower = cost.slower_pair_seconds(isolated(node), isolated(argument))) return *slower;
   }

@@ -270,6 +270,21 @@ rule regroup(x[m, k], y[m, l], z[m, n])
   CHECK(fixture.cost.graph_seconds(built) < fixture.cost.graph_seconds(fixture.import.outputs));
 }
 
+TEST_CASE("a concatenation of three values has its price in a search, as in the whole graph", "[saturate]") {
+  ModelText text;
+  text.input("x", {"64", "8"}).input("z", {"64", "8"}).input("v", {"64", "8"}).output("y", {"64", "24"});
+  text.node("Concat", {"x", "z", "v"}, {"c"}, {"axis=1"}).node("Relu", {"c"}, {"r"}).node("Relu", {"r"}, {"y"});
+  SaturationFixture fixture(text, R"(
+rule drop_outer(x[m, n])
+  relu(relu(x)) => relu(x)
+)");
+  const Region region = fixture.whole_region();
+  const Solution& solution = fixture.saturator.solve(region);
+  REQUIRE(solution.steps.size() == 1);
+  CHECK(solution.steps[0].before == Approx(fixture.cost.graph_seconds(fixture.import.outputs)));
+  CHECK(solution.steps[0].after == Approx(fixture.cost.graph_seconds(fixture.build(region, solution))));
+}
+
 TEST_CASE("a node that needs a neighbor to be exported is not extracted without it", "[saturate]") {
   // A bias after the sum would have no convolution to be fused into.
   ModelText text;
