@@ -38,6 +38,8 @@ def rows():
     add("Cast", data=SHAPES, to=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16, 8, 0, 99], saturate=[None, 0, 1], round_mode=[None, "up"])
     add("CastLike", data=SHAPES, target_type=[np.zeros(2, t) for t in ("f4", "f8", "f2", "i8", "i4", "u1", "i1", "?")],
         saturate=[None, 0, 1], round_mode=[None, "up"])
+    add("EyeLike", data=[((2, 3),), ((3, 3),), ((4, 2),), ((0, 3),), ((1, 1),), ((3,),)], dtype=[None, 1, 11, 7, 6, 9, 10, 8, 0],
+        k=[None, 0, 1, -1, 2, -3, 7, MAX64, MIN64])
     add("Dropout", data=SHAPES, ratio=[None, 0.0, 0.5, 1.0, -1.0], training_mode=[None, np.array(False), np.array(True), np.array([False])],
         is_test=[None, 0, 1], seed=[None, 0, 7], outputs=[1, 2])
 

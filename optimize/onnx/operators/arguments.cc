@@ -53,6 +53,10 @@ std::int64_t Arguments::integer(const std::string& attribute, std::int64_t defau
   return int_attribute(node, attribute, default_value);
 }
 
+int Arguments::cast_type() const {
+  return node.op_type() == "CastLike" ? input(1).type : static_cast<int>(integer("to", 0));
+}
+
 std::optional<std::size_t> Arguments::axis(std::int64_t default_value) const {
   const std::int64_t found = dims() ? resolve_axis(integer("axis", default_value), dims()->size()) : -1;
   return found < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(found));

@@ -37,6 +37,8 @@ struct Arguments {
   Dimension single(int input) const;
 
   std::int64_t integer(const std::string& attribute, std::int64_t default_value) const;
+  /// Returns the element type to which Cast or CastLike converts; 0: unknown.
+  int cast_type() const;
   /// Returns the attribute `axis` as a position in the first input; nullopt if it is out of range.
   std::optional<std::size_t> axis(std::int64_t default_value) const;
 
@@ -60,7 +62,7 @@ namespace operators {
 MovementFunction identity, identity_of_one, concat_of_one, cast_to_same, empty_reduction, empty_pad;
 MovementFunction reshape, flatten, squeeze, unsqueeze, transpose, slice, split, gather, expand, tile;
 
-Computation constant, constant_of_shape, shape, size, range, nonzero, einsum, resize;
+Computation constant, constant_of_shape, eye_like, shape, size, range, nonzero, einsum, resize;
 Computation concat, gather_elements, where, cast, clip, reduce, elementwise, unary;
 
 }  // namespace operators

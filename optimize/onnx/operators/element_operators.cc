@@ -162,7 +162,7 @@ Known where(const Arguments& arguments) {
 
 Known cast(const Arguments& arguments) {
   const KnownTensor& input = arguments.input(0);
-  const int type = static_cast<int>(arguments.integer("to", 0));
+  const int type = arguments.cast_type();
   Known result = KnownTensor{type, input.dims};
   if (input.numbers && is_small(input.numbers->dims, type, arguments.context.max_bytes))
     result->numbers = convert_elements(*input.numbers, type);

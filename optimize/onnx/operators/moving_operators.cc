@@ -177,7 +177,7 @@ std::optional<Movement> identity_of_one(const Arguments& arguments, std::size_t)
 
 std::optional<Movement> cast_to_same(const Arguments& arguments, std::size_t) {
   const int type = arguments.input(0).type;
-  return type != 0 && arguments.integer("to", 0) == type ? std::optional(unchanged(arguments)) : std::nullopt;
+  return type != 0 && arguments.cast_type() == type ? std::optional(unchanged(arguments)) : std::nullopt;
 }
 
 std::optional<Movement> empty_reduction(const Arguments& arguments, std::size_t) {

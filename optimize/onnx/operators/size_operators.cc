@@ -6,6 +6,7 @@
 #include "algebra/sizes/checked.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/operators/arguments.h"
+#include "optimize/onnx/operators/element_function.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize::operators {
@@ -82,6 +83,21 @@ Known constant_of_shape(const Arguments& arguments) {
   if (!fill) return std::nullopt;
   if (!dims) return KnownTensor{fill->type};
   return move_elements(make_known(*fill), repeat_elements({}, *dims), arguments.context);
+}
+
+/// Ones on a diagonal. The type is that of the input unless it is given.
+Known eye_like(const Arguments& arguments) {
+  const int type = static_cast<int>(arguments.integer("dtype", arguments.input(0).type));
+  Known result = KnownTensor{type, arguments.input(0).dims};
+  const auto dims = to_numbers(result->dims);
+  if (!dims || dims->size() != 2 || !is_small(*dims, Proto::INT64, arguments.context.max_bytes)) return result;
+  const std::int64_t rows = (*dims)[0], columns = (*dims)[1], diagonal = arguments.integer("k", 0);
+  Dims elements(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (-i <= diagonal && diagonal < columns - i) elements[static_cast<std::size_t>(i * columns + i + diagonal)] = 1;
+  }
+  result->numbers = convert_elements(make_integer_tensor(*dims, elements), type);
+  return result;
 }
 
 Known shape(const Arguments& arguments) {

@@ -244,6 +244,19 @@ TEST_CASE("conversions are folded where they are defined", "[clean]") {
   CHECK_FALSE(cast(int64s({}, {1}), Proto::STRING));
 }
 
+TEST_CASE("EyeLike has ones on one diagonal, in the type of its input or a given one", "[clean]") {
+  const auto eye = [](std::int64_t k) {
+    return TestNode("EyeLike").set("dtype", {Proto::INT64}, false).set("k", {k}, false);
+  };
+  const RawTensor like = floats({2, 3}, std::vector<float>(6));
+  check_integers(eye(0).evaluate({like}), {2, 3}, {1, 0, 0, 0, 1, 0});
+  check_integers(eye(2).evaluate({like}), {2, 3}, {0, 0, 1, 0, 0, 0});
+  check_integers(eye(-1).evaluate({like}), {2, 3}, {0, 0, 0, 1, 0, 0});
+  check_integers(eye(std::numeric_limits<std::int64_t>::max()).evaluate({like}), {2, 3}, {0, 0, 0, 0, 0, 0});
+  CHECK(TestNode("EyeLike").evaluate({like})->element<float>(4) == 1);
+  CHECK_FALSE(TestNode("EyeLike").evaluate({floats({2}, {0, 0})}));
+}
+
 TEST_CASE("a result above the limit is not computed", "[clean]") {
   constexpr std::int64_t large = std::int64_t{1} << 38;
   CHECK_FALSE(TestNode("ConstantOfShape").evaluate({int64s({2}, {large, large})}));
