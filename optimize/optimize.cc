@@ -210,7 +210,7 @@ class Optimization {
         sizes_(given_inputs_.empty() ? given_sizes(options.input_shapes, import_, bank_) : given_inputs_[0].sizes),
         cost_source_(open_cost_source(options, library)),
         cost_(bank_, fusion_, device_, sizes_, cost_source_.get()),
-        searched_outputs_(name_numbers(bank_, import_.outputs, terms, rules, fusion_.runtime().numbers())),
+        searched_outputs_(name_constants(bank_, import_.outputs, terms, rules, fusion_.runtime().numbers())),
         rules_(algebra::specialize(rules, used_operators(bank_), library, terms, symbols)),
         matcher_(bank_, terms, rules_) {
     summary_.rules_loaded = rules.size();

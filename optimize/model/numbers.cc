@@ -25,16 +25,26 @@ std::set<ValueId> named_values(const GraphBank& bank, std::span<const ValueId> o
   return found;
 }
 
-double value_of(const GraphBank& bank, ValueId id) {
-  GraphEvaluator evaluator(bank, {}, [](ValueId) { return GraphEvaluator::TensorPtr(); });
-  return evaluator.value(id)->values.at(0);
+GraphEvaluator::TensorPtr elements_of(const GraphBank& bank, ValueId id) {
+  return GraphEvaluator(bank, {}, [](ValueId) { return GraphEvaluator::TensorPtr(); }).value(id);
 }
 
-std::optional<double> scalar_value(const GraphBank& bank, ValueId id) {
+/// Returns the elements of a stored constant; nothing if it has many, as weights do, or more than two different ones.
+GraphEvaluator::TensorPtr stored_elements(const GraphBank& bank, ValueId id) {
+  constexpr std::int64_t max_elements = 1 << 16;
   const Node& node = bank.node_of(id);
   const ValueType& type = bank.value(id).type;
-  if (node.kind != Node::Kind::Constant || !type || !type->empty() || !is_float(type.data_type)) return std::nullopt;
-  return bank.tensor(node.source)->values.at(0);
+  if (node.kind != Node::Kind::Constant || !type || !is_float(type.data_type)) return nullptr;
+  std::int64_t count = 1;
+  for (const algebra::Poly& dim : *type) {
+    count *= dim.constant().value_or(0);
+    if (count < 1 || count > max_elements) return nullptr;
+  }
+  GraphEvaluator::TensorPtr tensor = bank.tensor(node.source);
+  const auto& values = tensor->values;
+  const auto other = std::ranges::find_if(values, [&](double value) { return value != values[0]; });
+  const auto is_third = [&](double value) { return value != values[0] && value != *other; };
+  return std::any_of(other, values.end(), is_third) ? nullptr : tensor;
 }
 
 }  // namespace
@@ -56,42 +66,61 @@ std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& l
   return found;
 }
 
-bool is_number(const Node& node) {
-  return node.kind == Node::Kind::Algebra && node.constant && node.arguments.empty() && node.sizes.empty();
+bool is_named_constant(const Node& node) {
+  return node.kind == Node::Kind::Algebra && node.constant && node.arguments.empty();
+}
+
+std::optional<NodeId> named_constant(GraphBank& bank, algebra::InstanceId instance, const ValueType& type) {
+  const algebra::OperatorInstance& description = bank.library().instance(instance);
+  const std::vector<algebra::IndexExprPtr>& dims = description.outputs[0].dims;
+  if (dims.size() != type->size()) return std::nullopt;
+  std::vector<algebra::Poly> sizes;
+  for (std::uint32_t slot = 0; slot < description.size_names.size(); ++slot) {
+    const auto dim = std::ranges::find_if(dims, [&](const algebra::IndexExprPtr& expression) {
+      return expression->kind == algebra::IndexExpr::Kind::Size && expression->slot == slot;
+    });
+    if (dim == dims.end()) return std::nullopt;
+    sizes.push_back((*type)[static_cast<std::size_t>(dim - dims.begin())]);
+  }
+  const auto node = bank.apply(instance, {}, sizes, type.data_type);
+  return node && bank.value(bank.node(*node).outputs[0]).type == type ? node : std::nullopt;
 }
 
 std::optional<double> value_of_number(GraphBank& bank, const std::string& operator_name) {
   const algebra::OperatorInstance* found = bank.library().find_instance(operator_name, {}, {});
   if (found == nullptr || !is_number(*found)) return std::nullopt;
   const auto number = bank.apply(found->id, {}, {}, DataType::Float64);
-  return number ? std::optional(value_of(bank, bank.node(*number).outputs[0])) : std::nullopt;
+  return number ? std::optional(elements_of(bank, bank.node(*number).outputs[0])->values.at(0)) : std::nullopt;
 }
 
 bool is_constant_of(const GraphBank& bank, ValueId id, double number) {
-  const std::optional<double> value = scalar_value(bank, id);
-  return value && *value == rounded(number, bank.value(id).type.data_type);
+  const GraphEvaluator::TensorPtr stored = stored_elements(bank, id);
+  const ValueType& type = bank.value(id).type;
+  return stored != nullptr && type->empty() && stored->values[0] == rounded(number, type.data_type);
 }
 
-std::vector<ValueId> name_numbers(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
-                                  const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names) {
+std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
+                                    const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names) {
   std::set<algebra::InstanceId> operators = instances_without_inputs(bank.library(), terms, rules);
   for (const std::string& name : names) {
-    if (const algebra::OperatorInstance* found = bank.library().find_instance(name, {}, {}))
-      operators.insert(found->id);
+    const algebra::OperatorInstance* found = bank.library().find_instance(name, {}, {});
+    if (found != nullptr && is_number(*found)) operators.insert(found->id);
   }
-  std::erase_if(operators, [&](algebra::InstanceId id) { return !is_number(bank.library().instance(id)); });
   const std::set<ValueId> kept = named_values(bank, outputs);
   std::unordered_map<ValueId, ValueId> named;
   for (const NodeId id : bank.live_nodes(outputs)) {
     const ValueId constant = bank.node(id).outputs[0];
-    const std::optional<double> value = scalar_value(bank, constant);
-    if (!value || kept.contains(constant)) continue;
-    const DataType type = bank.value(constant).type.data_type;
+    const GraphEvaluator::TensorPtr stored = kept.contains(constant) ? nullptr : stored_elements(bank, constant);
+    if (stored == nullptr) continue;
+    const ValueType type = bank.value(constant).type;  // a copy, because the bank grows
+    const auto is_rounded = [&](double stored_element, double element) {
+      return stored_element == rounded(element, type.data_type);
+    };
     for (const algebra::InstanceId instance : operators) {
-      const auto number = bank.apply(instance, {}, {}, type);
-      if (!number) continue;
-      const ValueId result = bank.node(*number).outputs[0];
-      if (rounded(value_of(bank, result), type) != *value) continue;
+      const auto node = named_constant(bank, instance, type);
+      if (!node) continue;
+      const ValueId result = bank.node(*node).outputs[0];
+      if (!std::ranges::equal(stored->values, elements_of(bank, result)->values, is_rounded)) continue;
       named.emplace(constant, result);
       bank.folded_constants().emplace(result, constant);
       break;

@@ -56,7 +56,7 @@ std::vector<NodeId> RegionBuilder::complete(const std::vector<NodeId>& nodes) co
   std::set<NodeId> numbers;
   for (NodeId id : inside) {
     for (ValueId argument : bank_.node(id).arguments) {
-      if (is_number(bank_.node_of(argument))) numbers.insert(bank_.value(argument).node);
+      if (is_named_constant(bank_.node_of(argument))) numbers.insert(bank_.value(argument).node);
     }
   }
   inside.merge(numbers);

@@ -54,7 +54,7 @@ class RegionBuilder {
   RegionBuilder(const GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs);
 
   /// Returns the region of the algebra nodes among `nodes`. Its outputs are the values that the rest of the graph uses;
-  /// values computed from constants only are leaves, but numbers (optimize/model/numbers.h) are nodes. Fused nodes,
+  /// values computed from constants only are leaves, but named ones (optimize/model/numbers.h) are nodes. Fused nodes,
   /// also those that the runtime computes in one pass, are in the region if and only if their last node is.
   Region build_region(const std::vector<NodeId>& nodes) const;
 

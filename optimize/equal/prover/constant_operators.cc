@@ -1,6 +1,6 @@
 #include "optimize/equal/prover/constant_operators.h"
 
-#include <algorithm>
+#include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {
 
@@ -55,27 +55,11 @@ const std::vector<NodeId>& ConstantOperators::nodes_of(ValueId constant) {
   const std::uint32_t rank[] = {static_cast<std::uint32_t>(type->size())};
   for (const std::string& name : of_any_rank_) instances.insert(bank_.library().instantiate(name, {}, rank).id);
   for (const algebra::InstanceId instance : instances) {
-    const auto node = apply(instance, type);
+    const auto node = named_constant(bank_, instance, type);
     const auto difference = node ? constants_.difference(bank_.node(*node).outputs[0], constant) : std::nullopt;
     if (difference && *difference <= 1) found->second.push_back(*node);
   }
   return found->second;
-}
-
-/// Returns the node of this type if the sizes of the instance are dimensions of its output.
-std::optional<NodeId> ConstantOperators::apply(algebra::InstanceId instance, const ValueType& type) {
-  const algebra::OperatorInstance& description = bank_.library().instance(instance);
-  const std::vector<algebra::IndexExprPtr>& dims = description.outputs[0].dims;
-  if (dims.size() != type->size()) return std::nullopt;
-  std::vector<algebra::Poly> sizes;
-  for (std::uint32_t slot = 0; slot < description.size_names.size(); ++slot) {
-    const auto dim = std::ranges::find_if(dims, [&](const algebra::IndexExprPtr& expression) {
-      return expression->kind == algebra::IndexExpr::Kind::Size && expression->slot == slot;
-    });
-    if (dim == dims.end()) return std::nullopt;
-    sizes.push_back((*type)[static_cast<std::size_t>(dim - dims.begin())]);
-  }
-  return bank_.apply(instance, {}, sizes, type.data_type);
 }
 
 }  // namespace rulemill::optimize

@@ -27,8 +27,6 @@ class ConstantOperators {
   const std::vector<NodeId>& nodes_of(ValueId constant);
 
  private:
-  std::optional<NodeId> apply(algebra::InstanceId instance, const ValueType& type);
-
   GraphBank& bank_;
   ConstantComparison& constants_;
   std::set<algebra::InstanceId> instances_;
