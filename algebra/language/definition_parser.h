@@ -133,7 +133,7 @@ class Parser {
 
   OnnxValueSyntax parse_onnx_value();
 
-  double parse_default_number();
+  double parse_number();
   std::string parse_domain();
 
   OnnxMappingSyntax parse_onnx();

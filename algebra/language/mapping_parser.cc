@@ -12,8 +12,8 @@ OnnxValueSyntax Parser::parse_onnx_value() {
     value.is_data_type = true;
   } else if (token.kind == Token::Kind::String) {
     value.string_value = cursor_.next().text;
-  } else if (token.kind == Token::Kind::Decimal) {
-    value.float_value = std::stod(cursor_.next().text);
+  } else if (cursor_.peek(token.text == "-" ? 1 : 0).kind == Token::Kind::Decimal) {
+    value.float_value = parse_number();
   } else if (cursor_.accept("[")) {
     value.is_list = true;
     if (!cursor_.is("]")) {
@@ -29,11 +29,11 @@ OnnxValueSyntax Parser::parse_onnx_value() {
   return value;
 }
 
-double Parser::parse_default_number() {
+double Parser::parse_number() {
   const bool negative = cursor_.accept("-");
   const bool decimal = cursor_.peek().kind == Token::Kind::Decimal;
   const double value =
-      decimal ? std::stod(cursor_.next().text) : static_cast<double>(cursor_.expect_number("a default"));
+      decimal ? std::stod(cursor_.next().text) : static_cast<double>(cursor_.expect_number("a number"));
   return negative ? -value : value;
 }
 
@@ -65,7 +65,7 @@ OnnxAttributeSyntax Parser::parse_onnx_attribute() {
   if (cursor_.peek().kind == Token::Kind::String)
     attribute.default_string = cursor_.next().text;
   else
-    attribute.default_number = parse_default_number();
+    attribute.default_number = parse_number();
   return attribute;
 }
 
