@@ -2,21 +2,46 @@
 // profiles has one such run per profile; another one proves and prunes the candidates of all.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "algebra/library/library.h"
+#include "dedup/join/join.h"
 #include "enumerate/profile/profile_components.h"
+#include "fingerprint/run.h"
 #include "pipeline/observer.h"
-#include "pipeline/options.h"
+#include "prove/distributed/worker_process.h"
 #include "prove/generalize_rules.h"
 #include "prove/prune.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/mpi/communicator.h"
+#include "runtime/process/progress.h"
 
 namespace rulemill::pipeline {
+
+struct Options {
+  std::filesystem::path profile;      // a profile, or a folder of profiles
+  std::filesystem::path definitions;  // folder of *.op
+  std::filesystem::path out;
+  std::optional<std::uint64_t> seed;     // instead of the profile's
+  std::optional<std::uint32_t> max_ops;  // instead of the profile's
+  bool fresh = false;                    // discard what the output folder has
+  unsigned threads = 0;                  // per rank; 0: all cores of the rank
+  std::uint64_t memory = 0;              // bytes per rank; 0: no limit
+  bool extend_all_terms = false;         // not only one term of each class
+  bool no_symmetry = false;              // no two variables are interchangeable
+  std::uint64_t checkpoint_rows = dedup::default_checkpoint_rows;
+  fingerprint::DeviceChoice device = fingerprint::DeviceChoice::Auto;
+  prove::WorkerProcessOptions workers;  // the stage sets their number, seed and pool
+  prove::GeneralizedTier generalized = prove::GeneralizedTier::Core;
+  bool cross_check = false;  // prove derived rules from the definitions, too
+  std::string build;         // version of the program
+  runtime::ProgressMode progress = runtime::ProgressMode::Off;
+};
 
 /// Every member but part() is collective.
 class Discovery {
@@ -41,7 +66,7 @@ class Discovery {
   ProfileRun profile_run() const;
 
   /// Compares the inputs with those that the folder's results were made from. If they differ and the stages
-  /// `may_restart`, they do; see input_changes.h. Throws InputError otherwise.
+  /// `may_restart`, they do. Throws InputError otherwise.
   void check_inputs(bool may_restart);
 
   void fingerprint();

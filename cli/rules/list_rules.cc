@@ -6,11 +6,15 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "algebra/library/unknown_operator.h"
 #include "algebra/rules/rule_picture.h"
 #include "algebra/rules/rule_set.h"
+#include "algebra/rules/specialization.h"
+#include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
 #include "cli/choice_option.h"
@@ -19,7 +23,6 @@
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
 #include "cli/rules/rule_gain.h"
-#include "cli/rules/special_cases.h"
 #include "cli/text_table.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
@@ -27,6 +30,34 @@
 
 namespace rulemill::cli {
 namespace {
+
+/// Maps the id of each rule that equals a specialization of a general rule to the id of the most general such rule.
+std::map<std::string, std::string> special_cases(Database& database) {
+  const std::vector<algebra::RuleRecord>& rules = database.rules.rules;
+  std::multimap<std::string, const algebra::Rule*> by_key;
+  for (const algebra::RuleRecord& record : rules)
+    by_key.emplace(algebra::renaming_key(record.rule, database.bank), &record.rule);
+  std::map<std::string, std::string> general_of;
+  const auto most_general = [&](std::string id) {
+    for (auto found = general_of.find(id); found != general_of.end(); found = general_of.find(id)) id = found->second;
+    return id;
+  };
+  const auto specializations =
+      algebra::specializations_within(rules, database.library, database.bank, database.symbols);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    for (const algebra::RuleRecord& special : specializations[i]) {
+      const auto [begin, end] = by_key.equal_range(algebra::renaming_key(special.rule, database.bank));
+      for (auto known = begin; known != end; ++known) {
+        const algebra::Rule& rule = *known->second;
+        const bool is_own_general = most_general(rules[i].rule.id) == rule.id;
+        if (!is_own_general && algebra::is_renaming_of(rule, special.rule, database.bank, database.symbols))
+          general_of.try_emplace(rule.id, rules[i].rule.id);
+      }
+    }
+  }
+  for (auto& [id, general] : general_of) general = most_general(general);
+  return general_of;
+}
 
 using algebra::RuleRecord;
 

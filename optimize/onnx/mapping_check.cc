@@ -3,21 +3,24 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "algebra/execution/plan.h"
+#include "algebra/language/generic_onnx_mapping.h"
 #include "algebra/sizes/checked.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
 #include "optimize/onnx/mapping/random_node.h"
-#include "optimize/onnx/mapping_schema.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/subprocess.h"
@@ -27,6 +30,46 @@
 namespace rulemill::optimize {
 
 namespace {
+
+/// A version of an operator: it holds up to the next version.
+struct OperatorSchema {
+  int since = 1;
+  std::vector<std::string> attributes;
+  std::size_t max_inputs = 0;
+};
+
+struct KnownSchemas {
+  int newest_version = 0;                // of the domain; 0: the runtime does not have the domain
+  std::vector<OperatorSchema> versions;  // of the operator, oldest first
+};
+
+/// Returns the versions that hold in an opset of the mapping. Other domains than ONNX's own have one version.
+std::vector<const OperatorSchema*> versions_of(const algebra::GenericOnnxMapping& mapping, const KnownSchemas& known) {
+  std::vector<const OperatorSchema*> found;
+  for (std::size_t i = 0; i < known.versions.size(); ++i) {
+    const bool is_replaced = i + 1 < known.versions.size() && known.versions[i + 1].since <= mapping.since;
+    if (!is_replaced && known.versions[i].since < mapping.until) found.push_back(&known.versions[i]);
+  }
+  return found;
+}
+
+/// Returns what the mapping names that does not exist in its domain, which the runtime has; empty if all exists, or if
+/// the mapping is for a newer opset than the runtime's.
+std::string find_unknown_name(const algebra::GenericOnnxMapping& mapping, const KnownSchemas& known) {
+  const std::string domain = mapping.domain.empty() ? "ONNX" : "domain " + mapping.domain;
+  if (mapping.since > known.newest_version) return {};
+  const std::string name = "operator " + mapping.op_type + " of " + domain;
+  const std::vector<const OperatorSchema*> versions = versions_of(mapping, known);
+  if (versions.empty()) return name;
+  for (const std::string& attribute : mapping.attribute_names) {
+    const bool exists = std::ranges::any_of(
+        versions, [&](const auto* each) { return std::ranges::count(each->attributes, attribute) > 0; });
+    if (!exists) return "attribute " + attribute + " of " + name;
+  }
+  const bool has_inputs =
+      std::ranges::any_of(versions, [&](const auto* each) { return each->max_inputs >= mapping.inputs.size(); });
+  return has_inputs ? "" : "input " + std::to_string(mapping.inputs.size()) + " of " + name;
+}
 
 namespace fs = std::filesystem;
 using runtime::Json;
