@@ -73,7 +73,7 @@ void run(Context& context, const VariantsOptions& given) {
     const runtime::ScratchFolder scratch(folder);
     const std::string name = fmt::format("variant_{}", found.size() + 1);
     search.out = scratch / (name + ".onnx");
-    search.cost.seed = context.options.seed.value_or(0) * max_searches + i;
+    search.cost.seed = (context.options.seed.value_or(0) << 32) + i;
     const optimize::Summary summary = optimize::run(search);
     const bool is_new = !summary.fired.empty() && known.insert(graph_digest(search.out)).second;
     if (!is_new || !is_proved(context, search, scratch / (name + ".proof"))) continue;
