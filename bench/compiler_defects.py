@@ -66,7 +66,9 @@ def run_openvino(model):
     core = openvino.Core()
     settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
     compiled = core.compile_model(core.read_model(model.SerializeToString(), b""), "CPU", settings)
-    names = [port.any_name for port in compiled.inputs]  # without those that nothing reads
+    names, known = [value.name for value in model.graph.input], {name for port in compiled.inputs for name in port.names}
+    if len(compiled.inputs) < len(names):  # nothing reads some
+        names = [name for name in names if name in known]
     return lambda feeds: [np.array(each) for each in compiled([feeds[name] for name in names]).to_tuple()]
 
 
