@@ -47,6 +47,15 @@ void add_rules_operand(CLI::App& app, Options& options, const std::string& more)
       ->required();
 }
 
+void add_databases_option(CLI::App& app, Options& options, std::vector<std::string>& rules) {
+  options.files
+      .reads(app.add_option("--rules", rules,
+                            "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the "
+                            "rules of data/profiles/models, made on first use"),
+             PathKind::Database)
+      ->allow_extra_args(false);
+}
+
 void add_definitions_option(CLI::App& app, Options& options) {
   options.files.reads(app.add_option("--definitions", options.definitions,
                                      "folder of operator definitions (*.op); default: the installed ones"),

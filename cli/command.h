@@ -52,7 +52,8 @@ using Command = std::function<void(Context&)>;
 void add_profile_options(CLI::App& app, Options& options);                              // --profile, --max-ops, --seed
 void add_out_option(CLI::App& app, Options& options);                                   // --out, required
 void add_rules_operand(CLI::App& app, Options& options, const std::string& more = "");  // RULES
-void add_definitions_option(CLI::App& app, Options& options);                           // --definitions
+void add_databases_option(CLI::App& app, Options& options, std::vector<std::string>& rules);  // --rules, repeated
+void add_definitions_option(CLI::App& app, Options& options);                                 // --definitions
 void add_common_options(CLI::App& app, Options& options);  // --json, --quiet, --log-level, --progress
 
 /// Returns --definitions, or data_folder()/operators.
@@ -81,5 +82,6 @@ void add_proof_worker(CLI::App& app, Command& chosen);
 void add_rules(CLI::App& app, Options& options, Command& chosen);
 void add_stages(CLI::App& app, Options& options, Command& chosen);
 void add_status(CLI::App& app, Options& options, Command& chosen);
+void add_variants(CLI::App& app, Options& options, Command& chosen);
 
 }  // namespace rulemill::cli

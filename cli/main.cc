@@ -57,6 +57,7 @@ void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen)
   cli::add_optimize(app, options, chosen);
   cli::add_proof_worker(app, chosen);
   cli::add_rules(app, options, chosen);
+  cli::add_variants(app, options, chosen);
 }
 
 /// Throws Error if the output could not be written, as on a full disk.

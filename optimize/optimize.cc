@@ -38,6 +38,7 @@ std::unique_ptr<CostSource> open_cost_source(const Options& options, algebra::Li
     if (const auto device = gpu::device_name()) machines.push_back(*device);
     return table_costs(cost.table, library, threads, machines);
   }
+  if (cost.source == "random") return random_costs(cost.seed);
   if (cost.source == "cuda") return gpu::cuda_costs(cost.table, library);
   if (cost.source == "onnxruntime") return onnxruntime_costs(cost.helper, cost.table, library, threads);
   return nullptr;

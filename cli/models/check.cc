@@ -93,11 +93,8 @@ void check_models(Context& context, const CheckCommandOptions& given) {
   if (!context.world.is_root()) return;
   if (given.after.empty() || given.model_proof.empty())
     throw runtime::UsageError("check", "takes two models together with --proof");
-  optimize::EqualityOptions options;
-  set_equality_proofs(options, context.options);
-  options.before = context.options.rules;
-  options.after = given.after;
-  const optimize::EqualityResult followed = optimize::follow_proof(options, given.model_proof);
+  const optimize::EqualityResult followed =
+      optimize::follow_proof(equality_options(context.options, context.options.rules, given.after), given.model_proof);
   context.print(optimize::followed_proof_text(followed));
   context.report["models"] = optimize::followed_proof_json(followed);
 }

@@ -3,32 +3,28 @@
 #include "cli/model_processes.h"
 #include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
-#include "cli/rules/default_rules.h"
 #include "optimize/equal/compare_models.h"
 #include "optimize/equal/equality_report.h"
-#include "optimize/onnx/format/model.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
 namespace {
 
 struct EqualOptions {
-  optimize::EqualityOptions options;
+  std::pair<std::filesystem::path, std::filesystem::path> models;
   std::vector<std::string> rules;
+  std::uint32_t inputs = optimize::EqualityOptions().inputs;
+  std::filesystem::path proof;
 };
 
 void compare(Context& context, const EqualOptions& given) {
   if (!context.world.is_root()) return;
-  optimize::EqualityOptions options = given.options;
-  options.rules.assign(given.rules.begin(), given.rules.end());
-  DefaultRules defaults;
-  if (options.rules.empty()) {
-    // Making the rules may take minutes: bad models are refused before.
-    for (const auto& model : {options.before, options.after}) optimize::OnnxModel::read(model);
-    defaults = default_rules(context);
-    options.rules = {defaults.database};
-  }
-  set_equality_proofs(options, context.options);
+  const auto& [before, after] = given.models;
+  const Databases databases = find_databases(context, given.rules, {before, after});
+  optimize::EqualityOptions options = equality_options(context.options, before, after);
+  options.rules = databases.files;
+  options.inputs = given.inputs;
+  options.proof = given.proof;
   options.onnxruntime = verifier_command();
   const optimize::EqualityResult result = optimize::compare_models(options);
   context.print(optimize::to_text(result));
@@ -43,25 +39,19 @@ void add_equal(CLI::App& app, Options& options, Command& chosen) {
   auto* equal =
       app.add_subcommand("equal", "Show that two ONNX models compute the same, or find an input that differs");
   auto given = std::make_shared<EqualOptions>();
-  options.files.reads(equal->add_option("BEFORE", given->options.before, "model (*.onnx)"), PathKind::Model)
-      ->required();
+  options.files.reads(equal->add_option("BEFORE", given->models.first, "model (*.onnx)"), PathKind::Model)->required();
   options.files
-      .reads(equal->add_option("AFTER", given->options.after,
+      .reads(equal->add_option("AFTER", given->models.second,
                                "model with the same inputs and outputs, such as an optimized one"),
              PathKind::Model)
       ->required();
-  options.files
-      .reads(equal->add_option("--rules", given->rules,
-                               "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the "
-                               "rules of data/profiles/models, made on first use"),
-             PathKind::Database)
-      ->allow_extra_args(false);
+  add_databases_option(*equal, options, given->rules);
   equal
-      ->add_option("--verify-inputs", given->options.inputs,
+      ->add_option("--verify-inputs", given->inputs,
                    "number of random inputs on which both are evaluated if they are not shown to be equal")
       ->check(whole_number(1, 1000));
   options.files.writes(
-      equal->add_option("--proof", given->options.proof,
+      equal->add_option("--proof", given->proof,
                         "file for a proof that `rulemill check` follows without a search, if equality is shown"));
   add_definitions_option(*equal, options);
   add_common_options(*equal, options);

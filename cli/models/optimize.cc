@@ -18,6 +18,7 @@
 #include "cli/step_progress.h"
 #include "optimize/cost/calibration.h"
 #include "optimize/cost/device_model.h"
+#include "optimize/equal/equality_report.h"
 #include "optimize/gpu/device/gpu_timer.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/report/report.h"
@@ -150,8 +151,11 @@ void run(Context& context, const OptimizeOptions& given) {
   context.report = optimize::to_json(summary);
   if (!given.proof.empty()) {
     const bool needs_default = options.rules.empty() && !options.only_clean;
-    write_result_proof(context, options.model, options.out, needs_default ? options.default_rules() : options.rules,
-                       given.proof);
+    const optimize::EqualityResult shown =
+        prove_result(context.options, options.model, options.out,
+                     needs_default ? options.default_rules() : options.rules, given.proof);
+    context.print(optimize::written_proof_text(shown));
+    context.report["proof"] = {{"bytes", shown.proof_bytes}, {"gap", shown.proof_gap}, {"seconds", shown.seconds}};
   }
   if (given.strict && !summary.warning.empty()) throw runtime::Error(summary.model, summary.warning);
 }
@@ -259,12 +263,7 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   options.files
       .reads(optimize->add_option("MODEL", given->options.model, "model to optimize (*.onnx)"), PathKind::Model)
       ->required();
-  options.files
-      .reads(optimize->add_option("--rules", given->rules,
-                                  "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the "
-                                  "rules of data/profiles/models, made on first use"),
-             PathKind::Database)
-      ->allow_extra_args(false);
+  add_databases_option(*optimize, options, given->rules);
   options.files.writes(optimize->add_option("--out", options.out,
                                             "file or folder for the result; - means standard output; default: only "
                                             "report"),

@@ -14,7 +14,8 @@ namespace rulemill::optimize {
 
 struct CostOptions {
   std::string device = "cpu";       // a device model by name
-  std::string source = "analytic";  // or "onnxruntime", "cuda", "table"
+  std::string source = "analytic";  // or "onnxruntime", "cuda", "table", "random"
+  std::uint64_t seed = 0;           // of "random"
   std::filesystem::path table;      // file (for "cuda" a folder) of measured times, read and extended; empty: none
   std::vector<std::string> helper;  // command of onnxruntime_costs.h
 };

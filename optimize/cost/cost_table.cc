@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "runtime/files/table_file.h"
 #include "runtime/process/interrupt.h"
@@ -15,6 +16,18 @@ namespace rulemill::optimize {
 namespace {
 
 const runtime::TableSchema schema{"cost table", 1};
+
+class RandomCosts final : public CostSource {
+ public:
+  explicit RandomCosts(std::uint64_t seed) : numbers_(seed) {}
+  std::optional<double> seconds(const CostQuery&) override {
+    return std::pow(10, -8 + 5 * 0x1p-64 * static_cast<double>(numbers_()));
+  }
+  std::string description() const override { return "random"; }
+
+ private:
+  std::mt19937_64 numbers_;
+};
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::string text;
@@ -135,5 +148,7 @@ std::unique_ptr<CostSource> table_costs(const std::filesystem::path& path, const
   }
   return std::make_unique<TableCosts>(std::move(table), library);
 }
+
+std::unique_ptr<CostSource> random_costs(std::uint64_t seed) { return std::make_unique<RandomCosts>(seed); }
 
 }  // namespace rulemill::optimize

@@ -80,4 +80,8 @@ class MeasuredCosts : public TableCosts {
 std::unique_ptr<CostSource> table_costs(const std::filesystem::path& path, const algebra::Library& library,
                                         std::uint32_t threads, std::span<const std::string> machines);
 
+/// Random costs, a new number between 10^-8 and 10^-3 seconds at each query: the cheapest graph is a random one of
+/// those that are equal to a model. Logarithms are uniform, so that several nodes are often cheaper than one.
+std::unique_ptr<CostSource> random_costs(std::uint64_t seed);
+
 }  // namespace rulemill::optimize

@@ -17,7 +17,7 @@ class CommandLine(Case):
 
     def test_usage_errors_print_one_line_and_exit_with_2(self):
         self.assert_fails(rulemill(), 2, "a command is required (see rulemill --help)")
-        self.assert_fails(rulemill("frobnicate"), 2, "unknown command 'frobnicate'; none of the 19 known ones is close")
+        self.assert_fails(rulemill("frobnicate"), 2, "unknown command 'frobnicate'; none of the 20 known ones is close")
         self.assert_fails(rulemill("doctor", "--frob"), 2, "--frob")
         self.assert_fails(rulemill("doctor", "--log-level", "loud"), 2, "--log-level", "loud", "known are trace")
         self.assert_fails(rulemill("doctor", "--progress", "loud"), 2, "--progress", "loud", "known are auto")

@@ -56,7 +56,7 @@ CASES = {
         "info /proc/self/mem", "rules import /proc/self/mem --out $/m"],  # an error of the device
     2: ["", "optimise", "optimize", "optimize %/acnet_block.onnx --no-such-option", "optimize %/acnet_block.onnx --alpha 0",
         "optimize %/acnet_block.onnx --rules @ --explain r0", "optimize %/acnet_block.onnx --rules @ --out %/acnet_block.onnx",
-        "check", "ci", "ci $/true.rules --allow refuted", "derive $/true.rules", "discover", "equal %/lora_layer.onnx", "rules", "rules show @", "rules show @ r0",
+        "check", "ci", "ci $/true.rules --allow refuted", "derive $/true.rules", "discover", "equal %/lora_layer.onnx", "variants %/lora_layer.onnx", "rules", "rules show @", "rules show @ r0",
         "rules export @", "rules diff @", "operators", "operators show", "operators show reluu", "operators check --depth", "completion ksh", "man no_such_command", "info",
         "rules list @ --sort no_such_order"],
     3: ["optimize $/bad.onnx", "optimize $/none.onnx", "optimize %/acnet_block.onnx --rules $/bad.rmdb",

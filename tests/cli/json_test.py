@@ -136,6 +136,7 @@ class Reports(Case):
         self.report("equal", acnet, faster, "--rules", run, "--proof", self.shared / "models.proof")
         self.report("check", acnet, faster, "--proof", self.shared / "models.proof")
         self.report("optimize", acnet, "--only-clean", "--out", faster, "--proof", self.shared / "models.proof")
+        self.report("variants", acnet, "--rules", run, "--count", "1", "--out", self.shared / "variants")
         self.report("gpu", "plan", lora)
         (self.shared / "array" / "reports").mkdir(parents=True)
         (self.shared / "array" / "models.txt").write_text("absent.onnx\n")

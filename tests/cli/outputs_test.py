@@ -35,6 +35,7 @@ generalize --profile {profile} --definitions {own} --out {new_run} --json {json}
 status {run} --html {page} --json {json}
 optimize {model} --rules {db} --inputs {text} --out {new_model} --report {page} --cost-table {table} --proof {file} --definitions {own} --json {json}
 equal {model} {other_model} --rules {db} --proof {file} --definitions {own} --json {json}
+variants {model} --rules {db} --out {folder} --definitions {own} --json {json}
 rules list {run} --definitions {own} --json {json}
 rules show {run} r1 --definitions {own} --json {json}
 rules import {text} --out {new_db} --taso-table {taso} --definitions {own} --json {json}
