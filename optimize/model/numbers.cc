@@ -33,8 +33,8 @@ double value_of(const GraphBank& bank, ValueId id) {
 std::optional<double> scalar_value(const GraphBank& bank, ValueId id) {
   const Node& node = bank.node_of(id);
   const ValueType& type = bank.value(id).type;
-  if (node.kind != Node::Kind::Constant || !type || !type->empty() || !is_float(type.data_type)) return std::nullopt;
-  return bank.tensor(node.source)->values.at(0);
+  if (!node.constant || is_number(node) || !type || !type->empty() || !is_float(type.data_type)) return std::nullopt;
+  return rounded(value_of(bank, id), type.data_type);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ std::vector<ValueId> name_numbers(GraphBank& bank, std::span<const ValueId> outp
       const ValueId result = bank.node(*number).outputs[0];
       if (rounded(value_of(bank, result), type) != *value) continue;
       named.emplace(constant, result);
-      bank.folded_constants().emplace(result, constant);
+      if (bank.node(id).kind == Node::Kind::Constant) bank.folded_constants().emplace(result, constant);
       break;
     }
   }
