@@ -17,14 +17,7 @@ void add_best(SearchResult& found, SearchResult variant, CostModel& cost) {
   best.seconds = cost.graph_seconds(best.outputs);
   const bool is_cheaper = best.seconds < found.best.at(0).seconds * (1 - cost_rounding);
   found.best.insert(found.best.begin() + (is_cheaper ? 0 : 1), std::move(best));
-  found.graphs_created += variant.graphs_created;
-  found.graphs_extended += variant.graphs_extended;
-  found.windows += variant.windows;
-  found.egraph_nodes += variant.egraph_nodes;
-  found.extractions += variant.extractions;
-  found.ilp_extractions += variant.ilp_extractions;
-  found.limits_reached += variant.limits_reached;
-  found.exhausted = found.exhausted && variant.exhausted;
+  found += variant;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
 #include "optimize/onnx/inputs/input_set.h"
+#include "optimize/onnx/raised_opset.h"
 #include "optimize/report/report_text.h"
 #include "optimize/rule_databases.h"
 #include "optimize/subgraphs.h"
@@ -240,8 +241,9 @@ class Optimization {
       return plan(outputs).error.empty() && !empty_windows.are_added_by(outputs);
     };
     std::vector<CostModel> variants = cost_variants();
-    found_ = search_with_variants({options_.search, options_.windows, bank_, terms_, rules_, matcher_}, cost_, variants,
-                                  searched_outputs_, is_exportable);
+    const SearchContext context{
+        options_.search, options_.windows, bank_, terms_, rules_, matcher_, {model_.opset(), raised_opset(model_)}};
+    found_ = search_with_variants(context, cost_, variants, searched_outputs_, is_exportable);
     summary_.search_seconds = watch_.lap();
     if (cost_source_) {
       cost_source_->require_times();

@@ -30,8 +30,9 @@ class SubgraphSearch {
     CostModel cost(bank_, fusion_, context_.device, {});
     const auto rules = specialized_rules();
     Matcher matcher(bank_, context_.terms, rules);
+    const Options& options = context_.options;
     const SearchResult found =
-        search_graph({context_.options.search, context_.options.windows, bank_, context_.terms, rules, matcher}, cost,
+        search_graph({options.search, options.windows, bank_, context_.terms, rules, matcher, {model_.opset()}}, cost,
                      import_.outputs, [&](std::span<const ValueId> outputs) { return plan(outputs).error.empty(); });
     const double max_seconds = cost.graph_seconds(import_.outputs) * (1 - context_.options.min_gain);
     for (const Candidate& candidate : found.best) {

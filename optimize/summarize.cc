@@ -98,14 +98,7 @@ void summarize_model(Summary& summary, const OnnxModel& original, const Imported
 
 void summarize_search(Summary& summary, const SearchResult& found) {
   summary.seconds_found = found.best.at(0).seconds;
-  summary.windows = found.windows;
-  summary.egraph_nodes = found.egraph_nodes;
-  summary.extractions = found.extractions;
-  summary.ilp_extractions = found.ilp_extractions;
-  summary.graphs_created = found.graphs_created;
-  summary.graphs_extended = found.graphs_extended;
-  summary.exhausted = found.exhausted;
-  summary.limits_reached = found.limits_reached;
+  static_cast<SearchCounts&>(summary) = found;
 }
 
 void summarize_selection(Summary& summary, SelectedModel& selected, const GraphBank& bank) {

@@ -72,7 +72,7 @@ void show_model(Context& context, const std::string& path, const std::string& ro
     auto plan = optimize::plan_export(import, bank, fusion, import.outputs, model.opset(), true);
     optimize::export_model(model, import, bank, std::move(plan), import.outputs).write(roundtrip);
   }
-  const optimize::Coverage coverage = optimize::coverage_of(import, bank, {});
+  const optimize::Coverage coverage = optimize::coverage_of(import, bank);
   const auto& [covered, all] = std::pair(coverage.covered, coverage.all);
   std::uint64_t nodes = 0;
   for (const auto& row : coverage.rows) nodes += row.share.nodes;

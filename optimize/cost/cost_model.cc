@@ -10,31 +10,13 @@ namespace rulemill::optimize {
 namespace {
 
 double function_flops(const algebra::Function& function) {
+  using Op = algebra::Function::Op;
+  constexpr Op free[] = {Op::Argument, Op::Number};
+  constexpr Op slow[] = {Op::Exp, Op::Log, Op::Sqrt, Op::Tanh, Op::Erf,  Op::Power,
+                         Op::Sin, Op::Cos, Op::Asin, Op::Acos, Op::Atan, Op::Div};
+  const auto is_among = [](std::span<const Op> all, Op op) { return std::ranges::find(all, op) != all.end(); };
   double flops = 0;
-  for (const auto& node : function.program) {
-    using Op = algebra::Function::Op;
-    switch (node.op) {
-      case Op::Argument:
-      case Op::Number:
-        break;
-      case Op::Exp:
-      case Op::Log:
-      case Op::Sqrt:
-      case Op::Tanh:
-      case Op::Erf:
-      case Op::Power:
-      case Op::Sin:
-      case Op::Cos:
-      case Op::Asin:
-      case Op::Acos:
-      case Op::Atan:
-      case Op::Div:
-        flops += 8;
-        break;
-      default:
-        flops += 1;
-    }
-  }
+  for (const auto& node : function.program) flops += is_among(slow, node.op) ? 8 : is_among(free, node.op) ? 0 : 1;
   return flops;
 }
 
@@ -52,15 +34,10 @@ Flops element_flops(const algebra::Library& library, const algebra::ScalarExpr& 
   Flops total;
   for (std::size_t i = 0; i < expr.operands.size(); ++i) {
     Flops inner = element_flops(library, *expr.operands[i], sizes);
-    if (expr.kind == Kind::Case) {
-      total.product = std::max(total.product, inner.product);
-      total.window = std::max(total.window, inner.window);
-      total.scalar = std::max(total.scalar, inner.scalar);
-    } else {
-      total.product += inner.product;
-      total.window += inner.window;
-      total.scalar += inner.scalar;
-    }
+    const auto join = [&](double& all, double one) { all = expr.kind == Kind::Case ? std::max(all, one) : all + one; };
+    join(total.product, inner.product);
+    join(total.window, inner.window);
+    join(total.scalar, inner.scalar);
   }
   switch (expr.kind) {
     case Kind::Add:

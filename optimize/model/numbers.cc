@@ -29,12 +29,14 @@ GraphEvaluator::TensorPtr elements_of(const GraphBank& bank, ValueId id) {
   return GraphEvaluator(bank, {}, [](ValueId) { return GraphEvaluator::TensorPtr(); }).value(id);
 }
 
-/// Returns the elements of a stored constant; nothing if it has many, as weights do, or more than two different ones.
+/// Returns the elements of a constant, stored or, of a number, computed; nothing if it has many, as weights do, or more
+/// than two different ones.
 GraphEvaluator::TensorPtr stored_elements(const GraphBank& bank, ValueId id) {
   constexpr std::int64_t max_elements = 1 << 16;
   const Node& node = bank.node_of(id);
   const ValueType& type = bank.value(id).type;
-  if (node.kind != Node::Kind::Constant || !type || !is_float(type.data_type)) return nullptr;
+  if (!node.constant || is_named_constant(node) || !type || !is_float(type.data_type)) return nullptr;
+  if (node.kind != Node::Kind::Constant) return type->empty() ? elements_of(bank, id) : nullptr;
   std::int64_t count = 1;
   for (const algebra::Poly& dim : *type) {
     count *= dim.constant().value_or(0);
@@ -96,7 +98,8 @@ std::optional<double> value_of_number(GraphBank& bank, const std::string& operat
 bool is_constant_of(const GraphBank& bank, ValueId id, double number) {
   const GraphEvaluator::TensorPtr stored = stored_elements(bank, id);
   const ValueType& type = bank.value(id).type;
-  return stored != nullptr && type->empty() && stored->values[0] == rounded(number, type.data_type);
+  return stored != nullptr && type->empty() &&
+         rounded(stored->values[0], type.data_type) == rounded(number, type.data_type);
 }
 
 std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
@@ -114,7 +117,7 @@ std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> ou
     if (stored == nullptr) continue;
     const ValueType type = bank.value(constant).type;  // a copy, because the bank grows
     const auto is_rounded = [&](double stored_element, double element) {
-      return stored_element == rounded(element, type.data_type);
+      return rounded(stored_element, type.data_type) == rounded(element, type.data_type);
     };
     for (const algebra::InstanceId instance : operators) {
       const auto node = named_constant(bank, instance, type);
@@ -122,7 +125,7 @@ std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> ou
       const ValueId result = bank.node(*node).outputs[0];
       if (!std::ranges::equal(stored->values, elements_of(bank, result)->values, is_rounded)) continue;
       named.emplace(constant, result);
-      bank.folded_constants().emplace(result, constant);
+      if (bank.node(id).kind == Node::Kind::Constant) bank.folded_constants().emplace(result, constant);
       break;
     }
   }

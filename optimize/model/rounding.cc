@@ -38,18 +38,8 @@ std::uint16_t to_float16(float value) {
 }
 
 double unit_roundoff(DataType type) {
-  switch (type) {
-    case DataType::Float32:
-      return 0x1p-24;
-    case DataType::Float16:
-      return 0x1p-11;
-    case DataType::BFloat16:
-      return 0x1p-8;
-    case DataType::Float64:
-      return 0x1p-53;
-    default:
-      return 0;
-  }
+  constexpr double in_order[] = {0x1p-24, 0x1p-11, 0x1p-8, 0x1p-53, 0, 0};  // of DataType
+  return in_order[static_cast<std::size_t>(type)];
 }
 
 double rounded(double value, DataType type) {

@@ -288,7 +288,7 @@ class Planner {
       bool same = inner.kind == Node::Kind::Algebra && used_once(inner) &&
                   bank_.instance(inner).operator_name == bank_.instance(node).operator_name;
       auto inner_spec = same ? make_spec(inner.instance, inner.arguments, inner.sizes) : std::nullopt;
-      if (!inner_spec || !have_equal_values(inner_spec->attributes, spec->attributes)) break;
+      if (!inner_spec || inner_spec->attributes != spec->attributes) break;
       arguments.push_back(inner.arguments[1]);
       left = inner.arguments[0];
     }
@@ -299,14 +299,6 @@ class Planner {
     spec->constants.assign(arguments.size(), {});
     add_new_node(id, std::move(*spec), arguments);
     return true;
-  }
-
-  static bool have_equal_values(const std::map<std::string, OnnxLiteral>& a,
-                                const std::map<std::string, OnnxLiteral>& b) {
-    return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
-      return x.first == y.first && x.second.integers == y.second.integers &&
-             x.second.string_value == y.second.string_value && x.second.float_value == y.second.float_value;
-    });
   }
 
   const ImportedModel& import_;

@@ -10,7 +10,7 @@ namespace {
 
 class CoverageSurvey {
  public:
-  CoverageSurvey(GraphBank& bank, const GraphEvaluator::Sizes& sizes) : bank_(bank), sizes_(sizes) {}
+  explicit CoverageSurvey(GraphBank& bank) : bank_(bank) {}
 
   Coverage run(const ImportedModel& import) {
     std::map<std::pair<std::string, std::string>, Share> rows;
@@ -44,10 +44,8 @@ class CoverageSurvey {
 
   std::int64_t evaluate(const algebra::Poly& poly) const {
     if (auto constant = poly.constant()) return *constant;
-    return std::max<std::int64_t>(1, bank_.symbols().evaluate(poly, [&](algebra::Atom atom) {
-      auto found = sizes_.find(atom);
-      return found == sizes_.end() ? CostModel::default_size : found->second;
-    }));
+    const auto assumed = [](algebra::Atom) { return CostModel::default_size; };
+    return std::max<std::int64_t>(1, bank_.symbols().evaluate(poly, assumed));
   }
 
   std::vector<std::int64_t> dims(ValueId id) const {
@@ -128,15 +126,12 @@ class CoverageSurvey {
   }
 
   GraphBank& bank_;
-  const GraphEvaluator::Sizes& sizes_;
   std::set<ValueId> counted_;
   Coverage result_;
 };
 
 }  // namespace
 
-Coverage coverage_of(const ImportedModel& import, GraphBank& bank, const GraphEvaluator::Sizes& sizes) {
-  return CoverageSurvey(bank, sizes).run(import);
-}
+Coverage coverage_of(const ImportedModel& import, GraphBank& bank) { return CoverageSurvey(bank).run(import); }
 
 }  // namespace rulemill::optimize

@@ -26,6 +26,6 @@ struct Coverage {
   Share covered, all;
 };
 
-Coverage coverage_of(const ImportedModel& import, GraphBank& bank, const GraphEvaluator::Sizes& sizes);
+Coverage coverage_of(const ImportedModel& import, GraphBank& bank);
 
 }  // namespace rulemill::optimize

@@ -15,7 +15,7 @@
 
 namespace rulemill::optimize {
 
-struct Summary {
+struct Summary : SearchCounts {
   std::string model, output, rules, device, device_description;
   std::string cost_source;  // of measured times; empty for analytic costs
   int opset = 0;
@@ -65,12 +65,8 @@ struct Summary {
   std::uint32_t subgraphs = 0, subgraphs_changed = 0;  // in nodes of the model
 
   bool saturated = false;  // equality saturation, not backtracking
-  std::uint64_t windows = 0, egraph_nodes = 0;
-  std::uint64_t extractions = 0, ilp_extractions = 0;
   double alpha = 0;
-  std::uint64_t budget = 0, graphs_created = 0, graphs_extended = 0, rules_loaded = 0, patterns = 0;
-  bool exhausted = false;
-  LimitCounts limits_reached;
+  std::uint64_t budget = 0, rules_loaded = 0, patterns = 0;
   VerificationOptions verification_options;
   std::optional<VerificationResult> bit_comparison;  // of the cleaned model with the model, if that is written
   std::vector<VerificationResult> verification;      // of the selected candidate, or of the last rejected one

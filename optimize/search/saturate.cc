@@ -69,6 +69,7 @@ struct Saturator::Impl : RegionEGraph {
   std::optional<double> one_pass_price(const Extraction::NodeContext& context) const;
   bool is_fused_with(ENodeId last, ENodeId inner) const;
   bool is_absorbed_by(ENodeId user, ENodeId node) const;
+  bool has_onnx_operator(ENodeId node) const;
   bool is_exportable(ENodeId node) const;
   bool improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits);
   RegionGraph extracted_graph(const Extraction& extraction, std::uint32_t leaves) const;
@@ -137,9 +138,16 @@ bool Saturator::Impl::is_fused_with(ENodeId last, ENodeId inner) const {
          (fused_pairs.contains({last, inner}) || fusion.composite_of(egraph.instance(inner), egraph.instance(last)));
 }
 
+bool Saturator::Impl::has_onnx_operator(ENodeId node) const {
+  return std::ranges::any_of(bank.library().instance(egraph.instance(node)).onnx, [&](const auto& mapping) {
+    const auto holds_in = [&](int opset) { return mapping.since <= opset && opset < mapping.until; };
+    return !mapping.domain.empty() || options.opsets.empty() || std::ranges::any_of(options.opsets, holds_in);
+  });
+}
+
 /// Returns true if an ONNX operator encodes the node, or a composite encodes it with a neighbor.
 bool Saturator::Impl::is_exportable(ENodeId node) const {
-  if (!bank.library().instance(egraph.instance(node)).onnx.empty()) return true;
+  if (has_onnx_operator(node)) return true;
   if (std::ranges::any_of(fused_pairs, [&](const auto& pair) { return pair.second == node; })) return true;
   if (egraph.arguments(node).empty()) return false;
   const egraph::EClassId first = egraph.arguments(node)[0];
@@ -197,8 +205,7 @@ double Saturator::Impl::price_in_graph(const Extraction::NodeContext& context, d
   }
   if (const auto producer = fused_producer(context))
     return cost.fused_activation_seconds(*producer, egraph.instance(node));
-  const bool has_onnx_operator = !bank.library().instance(egraph.instance(node)).onnx.empty();
-  const bool is_encoded_here = has_onnx_operator || is_fused_with(user, node);
+  const bool is_encoded_here = has_onnx_operator(node) || is_fused_with(user, node);
   const bool is_penalized = !is_exportable(node);  // in isolated_price
   return is_encoded_here || is_penalized ? isolated_price : isolated_price + unexportable_penalty_seconds;
 }

@@ -35,6 +35,7 @@ struct SaturationOptions {
   std::size_t max_restarts = 12;
   IlpLimits ilp;
   std::size_t passes = 20;  // improvement passes of an extraction
+  std::vector<int> opsets;  // in which the result can be written; empty: any
 };
 
 /// A region's cheapest graph over the same leaves, with the rules that lead to it in the order of their application.

@@ -1,5 +1,9 @@
 #include "optimize/search/search_graph.h"
 
+#include <algorithm>
+
+#include "optimize/model/numbers.h"
+
 namespace rulemill::optimize {
 
 algebra::UsedOperators used_operators(const GraphBank& bank) {
@@ -14,9 +18,11 @@ algebra::UsedOperators used_operators(const GraphBank& bank) {
   return found;
 }
 
-SearchResult search_graph(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,
-                          const IsExportable& is_exportable) {
-  const auto& [options, windows, bank, terms, rules, matcher] = context;
+namespace {
+
+SearchResult search_once(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,
+                         const IsExportable& is_exportable) {
+  const auto& [options, windows, bank, terms, rules, matcher, opsets] = context;
   if (options.method == SearchMethod::Backtracking) {
     return search_windows(bank, matcher, cost, outputs, options, windows, is_exportable);
   }
@@ -25,8 +31,29 @@ SearchResult search_graph(const SearchContext& context, CostModel& cost, std::sp
   saturation.core_limits = saturation.core_limits.scaled(options.effort);
   saturation.max_restarts *= options.effort;
   saturation.ilp.nodes = options.ilp_max_nodes;
+  saturation.opsets = opsets;
   Saturator saturator(bank, terms, rules, cost, saturation);
   return saturate_windows(bank, saturator, cost, outputs, options, windows, is_exportable);
+}
+
+}  // namespace
+
+/// Numbers that a result computes may be numbers that rules name. Then the result is searched, too.
+SearchResult search_graph(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,
+                          const IsExportable& is_exportable) {
+  SearchResult found = search_once(context, cost, outputs, is_exportable);
+  while (!found.best.at(0).steps.empty()) {
+    const Candidate best = found.best[0];
+    const std::vector<ValueId> named = name_numbers(context.bank, best.outputs, context.terms, context.rules);
+    if (named == best.outputs) break;
+    SearchResult next = search_once(context, cost, named, is_exportable);
+    found += next;
+    Candidate& cheaper = next.best.at(0);
+    if (cheaper.seconds >= best.seconds * (1 - cost_rounding)) break;
+    cheaper.steps.insert(cheaper.steps.begin(), best.steps.begin(), best.steps.end());
+    found.best.insert(found.best.begin(), std::move(cheaper));
+  }
+  return found;
 }
 
 }  // namespace rulemill::optimize

@@ -15,7 +15,8 @@ struct SearchContext {
   GraphBank& bank;
   const algebra::TermBank& terms;
   const std::vector<algebra::RuleRecord>& rules;
-  Matcher& matcher;  // of these rules
+  Matcher& matcher;         // of these rules
+  std::vector<int> opsets;  // in which a result can be written
 };
 
 SearchResult search_graph(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,

@@ -34,14 +34,30 @@ struct LimitCounts {
   }
 };
 
-struct SearchResult {
-  std::vector<Candidate> best;       // cheapest first; the graph itself if nothing is cheaper
+/// What searches have done.
+struct SearchCounts {
   std::uint64_t graphs_created = 0;  // backtracking; including duplicates
   std::uint64_t graphs_extended = 0;
   std::uint64_t windows = 0, egraph_nodes = 0;         // saturation: regions solved, and the nodes of their e-graphs
   std::uint64_t extractions = 0, ilp_extractions = 0;  // graphs extracted, one by each saturation; and how many by ILP
   LimitCounts limits_reached;                          // saturation
   bool exhausted = false;                              // no limit was reached
+
+  SearchCounts& operator+=(const SearchCounts& other) {
+    graphs_created += other.graphs_created;
+    graphs_extended += other.graphs_extended;
+    windows += other.windows;
+    egraph_nodes += other.egraph_nodes;
+    extractions += other.extractions;
+    ilp_extractions += other.ilp_extractions;
+    limits_reached += other.limits_reached;
+    exhausted = exhausted && other.exhausted;
+    return *this;
+  }
+};
+
+struct SearchResult : SearchCounts {
+  std::vector<Candidate> best;  // cheapest first; the graph itself if nothing is cheaper
 };
 
 /// Returns true if ONNX can express the graph. Other graphs are intermediate steps only.

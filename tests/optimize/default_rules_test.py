@@ -33,8 +33,9 @@ TEXT = ROOT / "data" / "rules" / "models.rules"
 
 # Sizes of weights and values of numbers in the models below, by name.
 WEIGHTS = {"w": (64, 64), "v": (64, 64), "down": (64, 4), "up": (4, 64), "b": (64,), "c": (64,), "row": (1, 64), "wide": (8, 64),
-           "s": (64,), "t": (64,), "m": (64,), "d": (64,), "few": (64, 4), "k": (16, 8, 1, 1), "kb": (16,), "ones": (1, 16, 1, 1), "ch": (16, 1, 1)}
-NUMBERS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "sixth": 1 / 6, "less": -1, "low": -0.5}
+           "s": (64,), "t": (64,), "m": (64,), "d": (64,), "few": (64, 4), "k": (16, 8, 1, 1), "kb": (16,), "ones": (1, 16, 1, 1), "ch": (16, 1, 1),
+           "wide_k": (16, 8, 3, 3), "line": (16, 8, 3), "cube": (16, 8, 1, 2, 2), "lines": (16, 1), "batch_lines": (1, 16, 1)}
+NUMBERS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "sixth": 1 / 6, "half": 0.5, "less": -1, "low": -0.5}
 
 # Sizes of the input and the result, nodes, and how many nodes of each operator are left.
 GAINS = [
@@ -55,11 +56,20 @@ GAINS = [
     ("1, 8, 8, 8", "1, 8, 8, 8", "p = Add(x, three) q = Clip(p, zero, six) r = Mul(x, q) y = Div(r, six)", {"HardSwish": 1}),
     ("1, 8, 8, 8", "1, 8, 8, 8", "p = Add(x, three) q = Clip(p, zero, six) r = Div(q, six) y = Mul(x, r)", {"HardSwish": 1}),
     ("1, 8, 8, 8", "1, 8, 8, 8", "p = Add(x, three) q = Clip(p, zero, six) r = Mul(q, sixth) y = Mul(r, x)", {"HardSwish": 1}),
+    ("1, 8, 8, 8", "1, 8, 8, 8", "p = Mul(x, sixth) q = Add(p, half) r = Clip(q, zero, one) y = Mul(x, r)", {"HardSwish": 1}),
+    ("1, 8, 8, 8", "1, 8, 8, 8", "p = Mul(x, half) q = Add(p, half) r = Relu(q) y = Min(r, one)", {"HardSigmoid": 1}),
     # Chains of numbers and of limits.
     ("8, 64", "8, 64", "p = Add(x, one) y = Add(p, two)", {"Add": 1}),
     ("8, 64", "8, 64", "p = Div(x, four) y = Mul(p, eight)", {"Mul": 1}),
     ("8, 64", "8, 64", "p = Sub(one, x) y = Sub(three, p)", {"Sub": 1}),
+    ("8, 64", "8, 64", "p = Mul(x, two) q = Add(p, four) y = Mul(q, half)", {"Add": 1}),
+    ("8, 64", "8, 64", "p = Add(x, four) q = Mul(p, two) y = Sub(q, eight)", {"Mul": 1}),
+    ("8, 64", "8, 64", "p = Gemm(x, w, b) q = Add(p, one) r = Mul(q, two) z = Sub(r, three) y = Div(z, four)", {"Gemm": 1}),
+    ("8, 64", "8, 64", "p = MatMul(x, w) q = Add(p, one) y = Add(q, b)", {"Gemm": 1}),
+    ("8, 64", "8, 64", "p = Gemm(x, w, b) q = Sub(p, c) y = Div(q, s)", {"Gemm": 1}),
     ("8, 64", "8, 64", "p = Relu(x) y = Clip(p, less, one)", {"Clip": 1}),
+    ("8, 64", "8, 64", "p = Min(x, six) y = Max(p, zero)", {"Clip": 1}),
+    ("8, 64", "8, 64", "p = Clip(x, less) y = Relu(p)", {"Relu": 1}),
     ("8, 64", "8, 64", "p = Clip(x, less, four) y = Clip(p, low, eight)", {"Clip": 1}),
     ("8, 64", "8, 64", "p = Pow(x, two) y = Pow(p, two)", {"Pow": 2}),
     ("8, 64", "8, 64", "y = Pow(x, four)", {"Pow": 2}),
@@ -67,6 +77,15 @@ GAINS = [
     ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k) y = Mul(p, ones)", {"Conv": 1}),
     ("2, 8, 8, 8", "2, 16, 8, 8", "p = Conv(x, k, kb) q = Mul(p, ones) y = Add(q, ones)", {"Conv": 1}),
     ("2, 8, 8, 8", "2, 16, 8, 8", "p = Conv(x, k, kb) q = Mul(p, ch) y = Add(q, ch)", {"Conv": 1}),
+    ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k, kb) q = Sub(p, ones) y = Div(q, ch)", {"Conv": 1}),
+    ("2, 8, 10", "2, 16, 8", "p = Conv(x, line, kb) q = Div(p, lines) y = Sub(q, lines)", {"Conv": 1}),
+    ("1, 8, 10", "1, 16, 8", "p = Conv(x, line, kb) q = Mul(p, batch_lines) y = Add(q, batch_lines)", {"Conv": 1}),
+    # Convolutions of any rank and padding, with a batch norm.
+    ("1, 8, 9, 8", "1, 16, 7, 6", "p = Conv(x, wide_k) y = BatchNormalization(p, kb, kb, kb, kb)", {"Conv": 1}),
+    ("1, 8, 9, 8", "1, 16, 4, 8", "p = Conv<pads = [0, 2, 0, 2], strides = [2, 1], dilations = [1, 2]>(x, wide_k) y = BatchNormalization(p, kb, kb, kb, kb)",
+     {"Conv": 1}),
+    ("1, 8, 10", "1, 16, 5", "p = Conv<pads = [1, 1], strides = [2]>(x, line) y = BatchNormalization(p, kb, kb, kb, kb)", {"Conv": 1}),
+    ("1, 8, 3, 4, 5", "1, 16, 3, 3, 4", "p = Conv(x, cube) y = BatchNormalization(p, kb, kb, kb, kb)", {"Conv": 1}),
 ]
 
 
@@ -273,6 +292,20 @@ class DefaultRules(Case):
             rulemill("equal", self.folder / "swish.onnx", self.folder / "product.onnx", "--json", self.folder / "equal.json",
                      env=self.environment)
             self.assertEqual(json.loads((self.folder / "equal.json").read_text(encoding="utf-8"))["verdict"], verdict)
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_a_hard_swish_of_an_older_opset_has_the_cheapest_form_that_the_model_may_have(self):
+        for opset, clip, last, opset_after, expected in (
+                (12, "Clip(p, zero, six)", "Relu(s)", 20, {"HardSwish": 1, "Relu": 1}),
+                (12, "Clip(p, zero, six)", "ReduceMax<axes = [1]>(s)", 17, {"HardSwish": 1, "ReduceMax": 1}),
+                (12, "Clip(p, zero, six)", "ReduceSum<axes = [1]>(s)", 12, {"HardSigmoid": 1, "Mul": 1, "ReduceSum": 1}),
+                (10, "Clip<min = 0.0, max = 6.0>(p)", "Relu(s)", 10, {"HardSigmoid": 1, "Mul": 1, "Relu": 1})):
+            with self.subTest(opset=opset, last=last):
+                model = onnx.parser.parse_model(f'''<ir_version: 8, opset_import: ["" : {opset}]> g (float[1, 8, 8, 8] x) => (float[1, c, 8, 8] y) {{
+                    p = Add(x, three) q = {clip} r = Mul(x, q) s = Div(r, six) y = {last} }}''')
+                model.graph.initializer.extend(numpy_helper.from_array(numpy.array(NUMBERS[name], numpy.float32), name) for name in ("zero", "three", "six"))
+                self.assertEqual(self.optimized(model), expected)
+                self.assertEqual(onnx.load(self.folder / "after.onnx").opset_import[0].version, opset_after)
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_resizing_a_small_image_becomes_two_products_with_constant_matrices(self):

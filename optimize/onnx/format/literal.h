@@ -18,6 +18,8 @@ struct OnnxLiteral {
   bool as_float32 = false;      // an input: integral numbers stored as float32; an attribute: a tensor of one float32
   bool is_unsupported = false;  // tensors, graphs, lists of floats: no mapping contains them
   std::vector<double> floats;   // of an attribute that is a list of floats
+
+  bool operator==(const OnnxLiteral&) const = default;
 };
 
 }  // namespace rulemill::optimize

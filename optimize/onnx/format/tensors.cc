@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "optimize/model/rounding.h"
 #include "optimize/onnx/format/model_proto.h"
@@ -37,6 +38,13 @@ std::optional<std::vector<T>> elements(const onnx::TensorProto& proto, std::opti
 /// Bits of an element, by ONNX element type; 0 for strings and unknown types.
 constexpr unsigned element_bits[] = {0,  32, 8,   8,  16, 16, 32, 64, 0, 8, 16, 64, 32,
                                      64, 64, 128, 16, 8,  8,  8,  8,  4, 4, 4,  8};
+
+/// ONNX's element types; the first one of a data type is written.
+constexpr std::pair<int, DataType> data_types[] = {
+    {onnx::TensorProto::FLOAT, DataType::Float32},     {onnx::TensorProto::FLOAT16, DataType::Float16},
+    {onnx::TensorProto::BFLOAT16, DataType::BFloat16}, {onnx::TensorProto::DOUBLE, DataType::Float64},
+    {onnx::TensorProto::BOOL, DataType::Bool},         {onnx::TensorProto::INT64, DataType::Integer},
+    {onnx::TensorProto::INT32, DataType::Integer}};
 
 void for_each_tensor(onnx::GraphProto& graph, bool with_initializers,
                      const std::function<void(onnx::TensorProto&)>& visit) {
@@ -97,40 +105,12 @@ std::optional<std::uint64_t> raw_bytes(int onnx_type, std::uint64_t elements) {
 }
 
 std::optional<DataType> to_data_type(int onnx_type) {
-  switch (onnx_type) {
-    case onnx::TensorProto::FLOAT:
-      return DataType::Float32;
-    case onnx::TensorProto::FLOAT16:
-      return DataType::Float16;
-    case onnx::TensorProto::BFLOAT16:
-      return DataType::BFloat16;
-    case onnx::TensorProto::DOUBLE:
-      return DataType::Float64;
-    case onnx::TensorProto::BOOL:
-      return DataType::Bool;
-    case onnx::TensorProto::INT64:
-    case onnx::TensorProto::INT32:
-      return DataType::Integer;
-    default:
-      return std::nullopt;
-  }
+  const auto* found = std::ranges::find(data_types, onnx_type, &std::pair<int, DataType>::first);
+  return found == std::end(data_types) ? std::nullopt : std::optional(found->second);
 }
 
 int to_onnx_type(DataType data_type) {
-  switch (data_type) {
-    case DataType::Float16:
-      return onnx::TensorProto::FLOAT16;
-    case DataType::BFloat16:
-      return onnx::TensorProto::BFLOAT16;
-    case DataType::Float64:
-      return onnx::TensorProto::DOUBLE;
-    case DataType::Bool:
-      return onnx::TensorProto::BOOL;
-    case DataType::Integer:
-      return onnx::TensorProto::INT64;
-    default:
-      return onnx::TensorProto::FLOAT;
-  }
+  return std::ranges::find(data_types, data_type, &std::pair<int, DataType>::second)->first;
 }
 
 namespace {

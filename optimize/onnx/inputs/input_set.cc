@@ -40,16 +40,28 @@ std::string shape_text(const onnx::TensorShapeProto& shape) {
   return "[" + runtime::join_text(shape.dim(), dim_text) + "]";
 }
 
-/// The inputs that a model needs, in order.
+InputTensor tensor_of(const onnx::TensorProto& proto, std::optional<std::string_view> raw) {
+  return {proto.data_type(),
+          {proto.dims().begin(), proto.dims().end()},
+          raw ? std::string(*raw) : encode_typed_fields(proto)};
+}
+
+/// The first IR version in which an initializer with an input's name is its default value, not a constant.
+constexpr int first_version_with_defaults = 4;
+
+/// The inputs of a model that are no constants, in order.
 class DeclaredInputs {
  public:
-  explicit DeclaredInputs(const OnnxModel& model) {
-    const onnx::GraphProto& graph = model.proto().model.graph();
-    std::set<std::string> initializers;
-    for (const auto& tensor : graph.initializer()) initializers.insert(tensor.name());
-    for (const auto& tensor : graph.sparse_initializer()) initializers.insert(tensor.values().name());
+  explicit DeclaredInputs(const OnnxModel& model) : model_(model.proto()) {
+    const onnx::GraphProto& graph = model_.model.graph();
+    std::set<std::string> constants;
+    for (const auto& tensor : graph.initializer()) {
+      defaults_.emplace(tensor.name(), &tensor);
+      if (model_.model.ir_version() < first_version_with_defaults) constants.insert(tensor.name());
+    }
+    for (const auto& tensor : graph.sparse_initializer()) constants.insert(tensor.values().name());
     for (const auto& input : graph.input()) {
-      if (!initializers.contains(input.name())) inputs_.push_back(&input);
+      if (!constants.contains(input.name())) inputs_.push_back(&input);
     }
   }
 
@@ -59,8 +71,9 @@ class DeclaredInputs {
     return std::ranges::any_of(inputs_, [&](const auto* input) { return input->name() == name; });
   }
 
-  /// Throws InputError unless the set has a tensor of fitting type for each input and no other.
-  void check(const InputSet& set) const {
+  /// Adds default values of inputs. Throws InputError unless the set then has a tensor of fitting type for each input
+  /// and no other.
+  void complete(InputSet& set) const {
     for (const auto& [name, tensor] : set.tensors) {
       if (!contains(name))
         throw InputError(set.origin, fmt::format("the model has no input '{}', expected {}",
@@ -68,6 +81,8 @@ class DeclaredInputs {
     }
     std::map<std::string, std::int64_t> sizes;
     for (const auto* input : inputs_) {
+      if (const auto value = defaults_.find(input->name()); value != defaults_.end())
+        set.tensors.try_emplace(input->name(), tensor_of(*value->second, model_.raw(*value->second)));
       const auto found = set.tensors.find(input->name());
       const std::string place = set.origin + ": input " + runtime::make_printable(input->name(), 100);
       if (found == set.tensors.end())
@@ -111,7 +126,9 @@ class DeclaredInputs {
       throw InputError(place, fmt::format("expected shape {}, found {}", shape_text(shape), shape_text(tensor.shape)));
   }
 
+  const OnnxModelProto& model_;
   std::vector<const onnx::ValueInfoProto*> inputs_;
+  std::map<std::string, const onnx::TensorProto*> defaults_;
 };
 
 constexpr std::string_view protobuf_prefix = "input_", protobuf_suffix = ".pb", set_prefix = "test_data_set_";
@@ -136,10 +153,10 @@ std::pair<std::string, InputTensor> read_tensor_file(const std::filesystem::path
   const auto bytes = count ? raw_bytes(proto.data_type(), *count) : std::nullopt;
   if (!bytes)
     throw InputError(path.string(), "expected a tensor of numbers or Booleans, found " + type_name(proto.data_type()));
-  std::string raw = proto.has_raw_data() ? proto.raw_data() : encode_typed_fields(proto);
-  if (raw.size() != *bytes)
-    throw InputError(path.string(), fmt::format("expected {} bytes of elements, found {}", *bytes, raw.size()));
-  return {proto.name(), {proto.data_type(), {proto.dims().begin(), proto.dims().end()}, std::move(raw)}};
+  InputTensor tensor = tensor_of(proto, inline_raw_data(proto));
+  if (tensor.raw.size() != *bytes)
+    throw InputError(path.string(), fmt::format("expected {} bytes of elements, found {}", *bytes, tensor.raw.size()));
+  return {proto.name(), std::move(tensor)};
 }
 
 /// Returns the entries of a folder in the order of their names.
@@ -191,7 +208,7 @@ std::vector<InputSet> read_input_sets(const std::filesystem::path& path, const O
     const auto file = MappedFile::open(path, path.string());
     sets.push_back({path.string(), parse_npz(file->bytes(), path.string())});
   }
-  for (const InputSet& set : sets) declared.check(set);
+  for (InputSet& set : sets) declared.complete(set);
   return sets;
 }
 

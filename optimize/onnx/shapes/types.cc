@@ -47,23 +47,6 @@ onnx::TypeProto type_of(const onnx::TensorProto& tensor) {
   return type;
 }
 
-const char* onnx_type_name(DataType data_type) {
-  switch (data_type) {
-    case DataType::Float16:
-      return "float16";
-    case DataType::BFloat16:
-      return "bfloat16";
-    case DataType::Float64:
-      return "float64";
-    case DataType::Bool:
-      return "bool";
-    case DataType::Integer:
-      return "int64";
-    default:
-      return "float32";
-  }
-}
-
 }  // namespace
 
 OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference,
@@ -173,8 +156,9 @@ void OnnxTypes::check_data_type(const std::string& name, DataType data_type) con
   if (declared == declared_.end() || declared->second.value_case() == onnx::TypeProto::VALUE_NOT_SET ||
       data_type_of(declared->second) == data_type)
     return;
-  throw runtime::InputError(proto_.origin, "value " + printable(name) + " is a " + onnx_type_name(data_type) +
-                                               " tensor, but declared otherwise");
+  throw runtime::InputError(proto_.origin, "value " + printable(name) + " is a tensor of " +
+                                               onnx::TensorProto::DataType_Name(to_onnx_type(data_type)) +
+                                               ", but declared otherwise");
 }
 
 void OnnxTypes::set_type(const std::string& name, const ValueType& type) {

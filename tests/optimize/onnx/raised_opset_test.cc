@@ -18,9 +18,15 @@ TEST_CASE("the opset is raised only where every node keeps its meaning", "[raise
   };
   CHECK(raised(17, "Relu", {}) == max_result_opset);
   CHECK(raised(13, "Relu", {}) == max_result_opset);  // 14 only adds types
-  CHECK(raised(12, "Relu", {}) == 12);
+  CHECK(raised(11, "Relu", {}) == max_result_opset);
+  CHECK(raised(10, "Relu", {}) == 10);
   CHECK(raised(21, "Relu", {}) == 21);
   CHECK(raised(17, "ReduceMean", {"axes=1,"}) == 17);  // an input since 18
+  CHECK(raised(12, "ReduceMean", {"axes=1,"}) == 17);
+  CHECK(raised(12, "ReduceSum", {"axes=1,"}) == 12);  // an input since 13
+  CHECK(raised(12, "Softmax", {"axis=0"}) == 12);     // of all axes from this one on before 13
+  CHECK(raised(12, "Softmax", {"axis=1"}) == max_result_opset);
+  CHECK(raised(13, "Softmax", {"axis=0"}) == max_result_opset);
   CHECK(raised(17, "NoSuchOperator", {}) == 17);
 }
 

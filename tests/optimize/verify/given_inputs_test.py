@@ -99,6 +99,14 @@ class GivenInputs(Case):
         self.data_set("several/test_data_set_1", z=array((7, 64)), x=array((7, 64)))
         self.assert_given(3, "--inputs", self.folder / "several", "--inputs", self.archive(x=x, z=z))
 
+    def test_an_input_with_a_default_may_be_given(self):
+        model = onnx.load(self.model)
+        model.graph.initializer.append(numpy_helper.from_array(array((5, 64), 1), "z"))
+        onnx.save(model, self.model)
+        self.assert_given(1, "--inputs", self.archive(x=array((5, 64))))
+        self.assert_given(1, "--inputs", self.archive(x=array((5, 64)), z=array((5, 64), 2)))
+        self.assertEqual(rulemill(*self.command("--inputs", self.archive(z=array((5, 64))))).returncode, 3)
+
     def test_dynamic_dimensions_have_the_sizes_of_the_first_set(self):
         report = self.json(*self.command("--inputs", self.archive(x=array((6, 64)), z=array((6, 64)))))
         self.assertEqual([[each["name"], each["value"], each["assumed"]] for each in report["sizes"]], [["n", 6, False]])
