@@ -1,8 +1,8 @@
 """`torch.compile(model, backend="rulemill")`: proved rules rewrite the graph, and Inductor compiles the result.
 
-Graphs are rewritten for inference alone. What rules computed from weights is constant, so weights are compared at each call by their
-versions: after a change the graph is rewritten again, and then left to Inductor. Whatever cannot be rewritten is compiled by Inductor as
-it is, and one line says why. docs/python.md has the options."""
+Graphs are rewritten for inference alone. What rules computed from weights is constant, so weights are compared at each call: after a
+change the graph is rewritten again, and at last left to Inductor. Whatever cannot be rewritten is compiled by Inductor as it is, and one
+line says why. docs/python.md has the options."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from .errors import Error
 
 Compiled = Callable[..., Any]
 #: The options of the backend, with their defaults; all others are Inductor's.
-_OPTIONS: Dict[str, Any] = {"rules": None, "time_limit": 120.0, "log": None}
+_OPTIONS: Dict[str, Any] = {"rules": None, "time_limit": 120.0, "log": None, "frozen": False}
 #: How often a graph is rewritten for changed weights.
 _MAX_REWRITES = 3
 #: Of all weights of a graph.
 _MAX_BYTES = 1 << 30
+#: Integers by size: bits are compared, since a NaN is not equal to itself.
+_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 #: Rewritings of this process, by digest.
 _KEPT: Dict[str, Any] = {}
 
@@ -42,7 +44,7 @@ class _Graph:
         self._plain: Optional[Compiled] = None
         self._fast: Optional[Compiled] = None
         self._constants: Sequence[torch.Tensor] = ()
-        self._weights: List[Tuple[int, torch.Tensor, int, torch.Tensor]] = []
+        self._weights: List[Tuple[int, torch.Tensor, int, torch.Tensor, Optional[torch.Tensor]]] = []
         self._rewrites = 0
 
     def compile(self, inputs: Sequence[Any], changed: bool = False) -> None:
@@ -76,8 +78,11 @@ class _Graph:
                 found = torch_rewriting.rewrite(self._graph, inputs, weights, rules, float(self._options["time_limit"]))
                 _write(digest, found)
             _KEPT[digest] = found
-        # Aliases keep the memory of the weights: what has another address is another weight.
-        self._weights = [(place, inputs[place], inputs[place]._version, inputs[place].detach()) for place in weights]
+        # Aliases keep the memory of the weights: what has another address is another weight. Versions do not tell of all changes: fused
+        # optimizers, `data` and NumPy do not count.
+        is_frozen = self._options["frozen"]
+        self._weights = [(place, inputs[place], inputs[place]._version, inputs[place].detach(),
+                          None if is_frozen else _bits(inputs[place]).clone()) for place in weights]
         return _KEPT[digest]
 
     def _compile_rewritten(self, found: Any, inputs: Sequence[torch.Tensor]) -> None:
@@ -102,7 +107,7 @@ class _Graph:
 
     def _same_weights(self, inputs: Sequence[Any]) -> bool:
         return all(inputs[place] is weight and weight._version == version and weight.data_ptr() == alias.data_ptr()
-                   for place, weight, version, alias in self._weights)
+                   and (bits is None or torch.equal(_bits(weight), bits)) for place, weight, version, alias, bits in self._weights)
 
     def _change(self, inputs: Sequence[Any]) -> None:
         if self._rewrites < _MAX_REWRITES:
@@ -133,8 +138,8 @@ def _check(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> None:
             raise Error(f"expected strided tensors, found {type(tensor).__name__} with layout {tensor.layout}")
         if tensor.device.type != "cpu":
             raise Error(f"expected tensors on a CPU, found {tensor.device}")
-        if tensor.is_conj() or tensor.is_neg() or tensor.numel() == 0:
-            raise Error("an input is empty, or conjugated")
+        if tensor.is_complex() or tensor.is_conj() or tensor.is_neg() or tensor.numel() == 0:
+            raise Error("an input is empty or complex")
     records = any(node.target is torch._C._set_grad_enabled and node.args[0] for node in graph.graph.nodes)
     if (records or torch.is_grad_enabled()) and any(tensor.requires_grad for tensor in inputs):
         raise Error("gradients are recorded; call it under torch.no_grad()")
@@ -147,6 +152,10 @@ def _weights(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor]) -> Lis
     nodes = graph.graph.find_nodes(op="placeholder")
     static = [node.meta.get("tensor_dict", {}).get("_dynamo_static_input_type") is not None for node in nodes]
     return [place for place, tensor in enumerate(inputs) if static[place] and not tensor.is_inference()]
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().view(_BITS[tensor.element_size()])
 
 
 def _digest(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], weights: Sequence[int], rules: Optional[Sequence[str]]) -> str:
