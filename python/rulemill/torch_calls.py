@@ -70,7 +70,7 @@ class Calls:
     models, the number of the argument that has it. `constants`: tensors of the result that no argument has."""
 
     def __init__(self, program: Any, clean: Any, result: Any, weights: Mapping[str, int], tensors: Mapping[str, torch.Tensor]) -> None:
-        graph = _without_duplicates(program.graph)
+        graph: Any = _without_duplicates(program.graph)
         self._nodes = {node.name: node for node in graph.nodes}
         signature = program.graph_signature
         stored = {**signature.inputs_to_parameters, **signature.inputs_to_buffers, **signature.inputs_to_lifted_tensor_constants}
@@ -198,7 +198,9 @@ class Calls:
 
 def _without_duplicates(graph: torch.fx.Graph) -> torch.fx.Graph:
     """A copy in which equal calls, which the clean-up merges, are one."""
-    copied, places, found = torch.fx.Graph(), {}, {}
+    copied = torch.fx.Graph()
+    places: Dict[Any, Any] = {}
+    found: Dict[Any, Any] = {}
     for node in graph.nodes:
         args = torch.fx.node.map_arg((node.args, node.kwargs), places.__getitem__)
         key = (node.op, node.target, repr(args))
@@ -213,7 +215,7 @@ def _attributes(node: Any) -> List[bytes]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
 def _tensor(array: Any) -> torch.Tensor:

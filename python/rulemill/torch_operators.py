@@ -200,11 +200,12 @@ def _quotient(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
 def _split(node: OnnxNode, x: Tensor, _: Any = None) -> Sequence[Tensor]:
     axis = node.attributes.get("axis", 0)
     given = node.numbers(1) if node.has(1) else node.attributes.get("split")
-    return x.split([int(size) for size in given] if given else -(-x.shape[axis] // node.outputs), axis)
+    sizes = [int(size) for size in given] if given else -(-x.shape[axis] // node.outputs)
+    return list(x.split(sizes, axis))  # type: ignore[no-untyped-call]
 
 
 def _hard_sigmoid(node: OnnxNode, x: Tensor) -> Tensor:
-    return (x * node.attributes.get("alpha", 0.2) + node.attributes.get("beta", 0.5)).clamp(0, 1)
+    return torch.clamp(x * node.attributes.get("alpha", 0.2) + node.attributes.get("beta", 0.5), 0, 1)
 
 
 def _flatten(node: OnnxNode, x: Tensor) -> Tensor:
@@ -213,7 +214,7 @@ def _flatten(node: OnnxNode, x: Tensor) -> Tensor:
 
 
 def _expand(node: OnnxNode, x: Tensor, _: Any = None) -> Tensor:
-    return x.expand(torch.broadcast_shapes(x.shape, [int(size) for size in node.numbers(1)]))
+    return x.expand(torch.broadcast_shapes(x.shape, [int(size) for size in node.numbers(1)]))  # type: ignore[no-untyped-call]
 
 
 def _squeeze(node: OnnxNode, x: Tensor, _: Any = None) -> Tensor:
