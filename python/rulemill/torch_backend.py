@@ -140,6 +140,8 @@ def _check(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> None:
             raise Error(f"expected tensors on a CPU, found {tensor.device}")
         if tensor.is_complex() or tensor.is_conj() or tensor.is_neg() or tensor.numel() == 0:
             raise Error("an input is empty or complex")
+    if any(node.op in ("get_attr", "call_module") for node in graph.graph.nodes):
+        raise Error("it has modules or tensors of its own, whose changes are not seen")
     records = any(node.target is torch._C._set_grad_enabled and node.args[0] for node in graph.graph.nodes)
     if (records or torch.is_grad_enabled()) and any(tensor.requires_grad for tensor in inputs):
         raise Error("gradients are recorded; call it under torch.no_grad()")
@@ -162,14 +164,12 @@ def _digest(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], weights
     """Of all that a rewriting depends on."""
     digest = hashlib.blake2b(digest_size=20)
     binary = program.path().stat()
-    stored = [tensor for _, tensor in sorted({**dict(graph.named_parameters()), **dict(graph.named_buffers())}.items())]
-    stored += [value for value in vars(graph).values() if isinstance(value, torch.Tensor)]
     files = [pathlib.Path(rule) / "rules.rmdb" if os.path.isdir(rule) else pathlib.Path(rule) for rule in rules or ()]
     digest.update(repr((torch.__version__, program.version(), binary.st_size, binary.st_mtime_ns, str(graph.graph), list(weights),
                         [(tensor.shape, tensor.stride(), tensor.dtype) for tensor in inputs],
                         None if rules is None else [file.read_bytes() for file in files])).encode())
-    for tensor in [*(inputs[place] for place in weights), *stored]:
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    for place in weights:
+        digest.update(inputs[place].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -156,7 +156,8 @@ class Calls:
                 pending += node.all_input_nodes
         return leaves
 
-    def __call__(self, inputs: Sequence[torch.Tensor], weights: Mapping[int, torch.Tensor], constants: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    def __call__(self, inputs: Sequence[torch.Tensor], weights: Mapping[int, torch.Tensor],
+                 constants: Sequence[torch.Tensor]) -> List[torch.Tensor]:
         """The results, from the inputs of the model, its weights by number of argument, and its constants."""
         values: Dict[str, Any] = dict(zip(self._inputs, inputs))
         values.update({name: weights[place] for name, place in self._live.items()})

@@ -197,6 +197,16 @@ def _quotient(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
     return a / b if a.dtype.is_floating_point else torch.div(a, b, rounding_mode="trunc")
 
 
+def _slice(node: OnnxNode, x: Tensor, *_: Any) -> Tensor:
+    starts, ends = node.numbers(1), node.numbers(2)
+    axes, steps = node.axes(3, x.dim()) or range(len(starts)), node.numbers(4) if node.has(4) else [1] * len(starts)
+    for axis, start, end, step in zip(axes, starts, ends, steps):
+        if step < 1:
+            raise Refused("Slice backwards")
+        x = x[(slice(None),) * axis + (slice(start, end, step),)]
+    return x
+
+
 def _split(node: OnnxNode, x: Tensor, _: Any = None) -> Sequence[Tensor]:
     axis = node.attributes.get("axis", 0)
     given = node.numbers(1) if node.has(1) else node.attributes.get("split")
@@ -268,6 +278,7 @@ OPERATORS: Dict[str, Callable[..., Result]] = {
     "Reshape": _reshape,
     "Resize": _resize,
     "Sigmoid": lambda node, x: torch.sigmoid(x),
+    "Slice": _slice,
     "Softmax": lambda node, x: torch.softmax(x, node.attributes.get("axis", -1)),
     "Split": _split,
     "Sqrt": lambda node, x: torch.sqrt(x),

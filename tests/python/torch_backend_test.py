@@ -94,7 +94,8 @@ if torch:
         ("Resize", (R(1, 2, 3, 5), None, S(1, 1, 2, 3)), dict(mode="cubic")), ("Sigmoid", (R(9),)), ("Softmax", (R(2, 3, 4),)),
         ("Softmax", (R(2, 3, 4),), dict(axis=0)), ("Split", (R(2, 5), I(2, 3)), dict(axis=1)), ("Split", (R(5, 2),), dict(num_outputs=2)),
         ("Split", (R(2, 6),), dict(axis=-1, num_outputs=2)), ("Sqrt", (abs(R(3)),)), ("Squeeze", (R(1, 3, 1), I(-1))), ("Squeeze", (R(1, 3, 1),)),
-        ("Tanh", (R(9),)), ("Transpose", (R(2, 3, 4),)), ("Transpose", (R(2, 3, 4),), dict(perm=[1, 0, 2])),
+        ("Slice", (R(5, 7), I(-3, 1), I(9, -1), I(0, 1), I(1, 2))), ("Slice", (R(5, 7), I(1, -2), I(2**63 - 1, 100))),
+        ("Slice", (R(5, 7, 3), I(0), I(-1), I(-2))), ("Tanh", (R(9),)), ("Transpose", (R(2, 3, 4),)), ("Transpose", (R(2, 3, 4),), dict(perm=[1, 0, 2])),
         ("Unsqueeze", (R(3), I(0, -1))), ("Unsqueeze", (R(3, 2), I(3, 1)))]
 
     class Both(nn.Module):
@@ -271,6 +272,8 @@ class Backend(Case):
         self.assertEqual(self.lines[1:], ["rulemill: left to Inductor: it has open sizes"])
         self.compiled(both, time_limit=0.001)(torch.randn(7, 32))
         self.assertEqual(self.lines, ["rulemill: left to Inductor: optimize: stopped after 0.001 seconds"])
+        self.compiled(lambda x: torch.cond(x.sum() > 0, lambda x: both(x), lambda x: both(x) * 2, (x,)))(matrix())
+        self.assertIn("tensors of its own", self.lines[0])
         with torch.enable_grad():
             self.assertTrue(self.compiled(both)(matrix()).requires_grad)
         self.assertIn("gradients are recorded", self.lines[0])
