@@ -151,7 +151,8 @@ def build_wheel(wheel_directory: str, config_settings: Optional[Mapping[str, Any
         wheel.add_folder(packed, "rulemill/packed")
         wheel.add(f"{info}/METADATA", metadata().encode())
         wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: rulemill\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
-        wheel.add(f"{info}/entry_points.txt", b"[console_scripts]\nrulemill = rulemill.__main__:main\n")
+        wheel.add(f"{info}/entry_points.txt", b"[console_scripts]\nrulemill = rulemill.__main__:main\n"
+                                              b"[torch_dynamo_backends]\nrulemill = rulemill.torch_backend:backend\n")
         wheel.add(f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())
         wheel.finish(info)
     return name

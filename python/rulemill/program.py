@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from .errors import Error, Interrupted, error_of
@@ -78,19 +79,19 @@ class Completed:
         self.error = error
 
 
-def run(*words: object, progress: ProgressOption = None) -> Dict[str, Any]:
-    """Runs a subcommand and returns its report. Raises its error."""
-    completed = call(*words, progress=progress)
+def run(*words: object, progress: ProgressOption = None, timeout: Optional[float] = None) -> Dict[str, Any]:
+    """Runs a subcommand and returns its report. Raises its error, or one if it takes longer than `timeout` seconds."""
+    completed = call(*words, progress=progress, timeout=timeout)
     if completed.error:
         raise completed.error
     return completed.report
 
 
-def call(*words: object, progress: ProgressOption = None) -> Completed:
+def call(*words: object, progress: ProgressOption = None, timeout: Optional[float] = None) -> Completed:
     """Runs a subcommand. Raises only `Interrupted`, and what interrupts Python, after the program has ended."""
     if isinstance(progress, bool):
         with Bar() if progress else contextlib.nullcontext() as bar:
-            return call(*words, progress=bar)
+            return call(*words, progress=bar, timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="rulemill-") as folder:
         report = pathlib.Path(folder) / "report.json"
         command = [str(path()), *map(str, words), "--json", str(report), "--progress", "plain" if progress else "off"]
@@ -98,12 +99,19 @@ def call(*words: object, progress: ProgressOption = None) -> Completed:
         # the program would end without cleaning up.
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    errors="replace", env=_alone(environment()), start_new_session=True)
+        timer = threading.Timer(timeout or 0, process.kill)
+        if timeout is not None:
+            timer.start()
         try:
             lines = _read(process, progress)
             exit_code = process.wait()
         except BaseException:
             _stop(process)
             raise
+        finally:
+            timer.cancel()
+        if timeout is not None and exit_code == -signal.SIGKILL:
+            return Completed({}, Error(f"{words[0]}: stopped after {timeout:g} seconds"))
         error = error_of(exit_code, lines) if exit_code != 0 else None
         if isinstance(error, Interrupted):
             raise error

@@ -1,4 +1,4 @@
-"""Whether two functions of PyTorch compute the same.
+"""Whether two functions of PyTorch compute the same. Importing it also registers the backend "rulemill" of `torch.compile`.
 
     import rulemill.torch
     print(rulemill.torch.prove(lambda x, w, v: x @ w + x @ v, lambda x, w, v: x @ (w + v), x="m k", w="k n", v="k n"))
@@ -23,7 +23,9 @@ try:
     import onnxscript as _onnxscript  # noqa: F401
     import torch
 
-    from . import torch_export
+    from torch._dynamo.backends import registry
+
+    from . import torch_backend, torch_export
     from .torch_arguments import Arguments, Size, distinct_sizes
 except ImportError as _missing:
     raise Error(f"rulemill.torch needs torch, onnx, onnxscript and onnxruntime: {_missing}") from None
@@ -36,6 +38,9 @@ Function = Callable[..., Any]
 LARGER = 16
 #: Of all arguments that are tried so.
 MAX_ELEMENTS = 1 << 18
+
+if "rulemill" not in registry._COMPILER_FNS:
+    registry.register_backend(torch_backend.backend, name="rulemill")
 
 
 @dataclass(frozen=True)

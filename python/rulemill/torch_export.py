@@ -27,7 +27,7 @@ class Refused(Exception):
     """A function cannot be exported for these sizes; other ranges may do."""
 
 
-class _Flat(torch.nn.Module):
+class Flat(torch.nn.Module):
     """A function of tensors alone with a flat tuple of tensors as its result."""
 
     def __init__(self, function: Callable[..., Any], arguments: Arguments) -> None:
@@ -59,7 +59,7 @@ class Exported:
     """A function as an ONNX model, in the file `path`. `types`: of the results; `places`: where the function computes a value, by the
     names of values and nodes; `note`: why the model was not run beside the function, or empty."""
 
-    def __init__(self, name: str, flat: _Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size]) -> None:
+    def __init__(self, name: str, flat: Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size]) -> None:
         self.name, self._flat, self.path = name, flat, folder / f"{name}.onnx"
         self._arguments, self._sizes = arguments, sizes
         self.places: Dict[str, str] = {}
@@ -82,6 +82,11 @@ class Exported:
         self._is_large = sum(tensor.numel() * tensor.element_size() for tensor in program.state_dict.values()) > 1 << 30
         self.types = [str(node.meta["val"].dtype) for node in program.graph.output_node().args[0]]
         self._write()
+
+    @property
+    def program(self) -> Any:
+        """The function as calls of ATen, by whose names the model calls its values and weights."""
+        return self._written.exported_program
 
     @property
     def result(self) -> Tuple[Any, List[Any]]:
@@ -117,7 +122,7 @@ def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes:
             function = copy.deepcopy(function)  # a module may change itself while it runs
         except Exception as error:
             raise InputError(f"{name}: the module cannot be copied: {_first_line(error)}", 3) from error
-    flat = _Flat(function, arguments)
+    flat = Flat(function, arguments)
     with _captured_tensors_kept(name, function):
         _run_once(name, flat, arguments)
         return Exported(name, flat, folder, arguments, sizes)
@@ -146,7 +151,7 @@ def _captured_tensors_kept(name: str, function: Callable[..., Any]) -> Iterator[
                              "(of a module: call .eval())", 3)
 
 
-def _run_once(name: str, flat: _Flat, arguments: Arguments) -> None:
+def _run_once(name: str, flat: Flat, arguments: Arguments) -> None:
     """Before it is traced, since a function may keep tensors that it makes at its first call. Raises its error."""
     tensors = [tensor.clone() for tensor in arguments.tensors]
     try:
@@ -158,7 +163,7 @@ def _run_once(name: str, flat: _Flat, arguments: Arguments) -> None:
         raise InputError(f"{name}: {flat.problem}", 3)
 
 
-def _traced(name: str, flat: _Flat, arguments: Arguments, shapes: Any) -> Any:
+def _traced(name: str, flat: Flat, arguments: Arguments, shapes: Any) -> Any:
     try:
         program = torch.export.export(flat, tuple(arguments.tensors), dynamic_shapes=(shapes,), strict=False)
     except Exception as error:
@@ -383,4 +388,4 @@ def export_pair(before: Callable[..., Any], after: Callable[..., Any], arguments
     raise InputError(str(problem), 3) from problem.__cause__
 
 
-__all__ = ["Exported", "Refused", "difference", "export_pair"]
+__all__ = ["Exported", "Flat", "Refused", "difference", "export_pair"]

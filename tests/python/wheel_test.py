@@ -94,6 +94,8 @@ class Wheel(Case):
             self.assertEqual(len(names), len(set(names)))
             self.assertIn("rulemill/py.typed", names)
             self.assertFalse([name for name in names if "__pycache__" in name])
+            entries = archive.read(next(name for name in names if name.endswith("entry_points.txt"))).decode()
+            self.assertIn("[torch_dynamo_backends]\nrulemill = rulemill.torch_backend:backend\n", entries)
         print(f"{self.wheel.name}: {self.wheel.stat().st_size / 1e6:.1f} MB", flush=True)
 
     def test_manual_pages_and_completion_scripts_are_where_shells_look_for_them(self):
