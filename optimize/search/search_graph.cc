@@ -44,7 +44,7 @@ SearchResult search_graph(const SearchContext& context, CostModel& cost, std::sp
   SearchResult found = search_once(context, cost, outputs, is_exportable);
   while (!found.best.at(0).steps.empty()) {
     const Candidate best = found.best[0];
-    const std::vector<ValueId> named = name_numbers(context.bank, best.outputs, context.terms, context.rules);
+    const std::vector<ValueId> named = name_constants(context.bank, best.outputs, context.terms, context.rules);
     if (named == best.outputs) break;
     SearchResult next = search_once(context, cost, named, is_exportable);
     found += next;
