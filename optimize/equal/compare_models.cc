@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <set>
 #include <utility>
@@ -15,9 +18,12 @@
 #include "optimize/onnx/clean/clean.h"
 #include "optimize/onnx/identity/constant_part.h"
 #include "optimize/onnx/subgraphs.h"
+#include "optimize/onnx/unified_interface.h"
 #include "optimize/rule_databases.h"
 #include "optimize/search/search_graph.h"
 #include "optimize/verify/constant_values.h"
+#include "runtime/files/scratch_folder.h"
+#include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 
@@ -50,6 +56,8 @@ struct ComparisonContext {
         joined(join_rules(loaded)),
         inference(options.type_helper) {}
 
+  bool is_time_over() const { return options.time_limit > 0 && alarm(0) == 0; }
+
   const EqualityOptions& options;
   algebra::Library library;
   algebra::TermBank terms;
@@ -65,7 +73,7 @@ class ModelComparison {
  public:
   /// `bounds` are assumed of open dimensions. Throws InputError if the models have different inputs or outputs.
   ModelComparison(ComparisonContext& context, OnnxModel before, OnnxModel after, SizeBounds bounds = {},
-                  OuterTypes outer_types = {})
+                  OuterTypes outer_types = {}, bool by_position = false)
       : context_(context),
         options_(context.options),
         bank_(context.library, context.symbols),
@@ -75,6 +83,7 @@ class ModelComparison {
         bounds_(std::move(bounds)),
         outer_types_(std::move(outer_types)) {
     require_same_interface(before_.identity, after_.identity, after_.model.origin());
+    result_.by_position = by_position;
     result_.before = options_.before.string();
     result_.after = options_.after.string();
     import_models();
@@ -112,23 +121,31 @@ class ModelComparison {
   /// The steps of the last comparison, if they were recorded and shown to be equal.
   const std::optional<proto::ModelProof>& proof() const { return proof_; }
 
-  /// Names of values are tried first, because the evaluation of large models takes longer than the proof. `records`:
-  /// the steps, for a proof.
+  /// What the time limit leaves is not shown. `records`: the steps, for a proof.
   EqualityResult run(bool refutes, bool records) {
     records_ = records;
-    if (sweep({}, quick_max_failures)) return std::move(result_);
-    clean_models();
-    if (sweep({}, thorough_max_failures)) return std::move(result_);
-    const bool computed = compute_constants(), opened = open_normalizations();
-    if ((computed || opened) && sweep({}, thorough_max_failures)) return std::move(result_);
-    const MatchingValues matches =
-        matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
-    if (!matches.empty() && sweep(matches, thorough_max_failures)) return std::move(result_);
-    if (refutes) refute();
+    try {
+      if (!show() && refutes) refute();
+    } catch (const runtime::Interrupted&) {
+      if (!context_.is_time_over()) throw;
+      result_.evaluation = fmt::format("the time limit of {} s is over", options_.time_limit);
+    }
     return std::move(result_);
   }
 
  private:
+  /// Names of values are tried first, because the evaluation of large models takes longer than the proof.
+  bool show() {
+    if (sweep({}, quick_max_failures)) return true;
+    clean_models();
+    if (sweep({}, thorough_max_failures)) return true;
+    const bool computed = compute_constants(), opened = open_normalizations();
+    if ((computed || opened) && sweep({}, thorough_max_failures)) return true;
+    const MatchingValues matches =
+        matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
+    return !matches.empty() && sweep(matches, thorough_max_failures);
+  }
+
   /// Both models are compared under the same bounds of their dimensions.
   void import_models() {
     do {
@@ -212,7 +229,12 @@ class ModelComparison {
         bank_, before, after, constants_, prover, statements, splits,
         [&](std::uint32_t first, std::uint32_t second) { return have_equal_subgraphs(before, first, after, second); },
         records_ ? &recorder : nullptr);
-    describe(sweep.run(outputs_, matches, failures), rules);
+    try {
+      describe(sweep.run(outputs_, matches, failures), rules);
+    } catch (const runtime::Interrupted&) {
+      describe_open(sweep.open());
+      throw;
+    }
     if (result_.verdict != EqualityResult::Verdict::Equal) return false;
     if (result_.runtime_constants > 0) recorder.fail("constants are computed in onnxruntime");
     result_.proof_gap = recorder.gap();
@@ -280,13 +302,7 @@ class ModelComparison {
   }
 
   void describe(const SweepResult& swept, const std::vector<algebra::RuleRecord>& rules) {
-    result_.congruent = swept.congruent;
-    result_.by_rules = swept.by_rules;
-    result_.unmatched = swept.unmatched;
-    result_.statements = swept.statements;
-    result_.constant_terms = swept.constant_terms;
-    result_.constants = swept.constants;
-    result_.constant_difference = swept.constant_difference;
+    static_cast<MergeCounts&>(result_) = swept;
     result_.rules.clear();
     result_.open.reset();
     for (const auto& [rule, uses] : swept.rules) result_.rules[rules[rule].rule.id] += uses;
@@ -332,10 +348,18 @@ class ModelComparison {
     result_.evaluation = refuted.too_large ? "not evaluated by the definitions" + why
                                            : fmt::format("{} of {} outputs are equal on {} inputs by the definitions{}",
                                                          refuted.outputs, outputs_.size(), refuted.draws, why);
-    if ((refuted.outputs < outputs_.size() || refuted.too_large) && !options_.onnxruntime.empty())
-      if (refute_in_onnxruntime(options_.before, options_.after, options_.onnxruntime, result_.onnxruntime_difference,
-                                result_.evaluation))
-        result_.verdict = EqualityResult::Verdict::Different;
+    const bool is_open = refuted.outputs < outputs_.size() || refuted.too_large;
+    if (is_open && !options_.onnxruntime.empty() && differ_in_onnxruntime())
+      result_.verdict = EqualityResult::Verdict::Different;
+  }
+
+  bool differ_in_onnxruntime() {
+    const runtime::ScratchFolder folder;
+    std::filesystem::path before = options_.before, after = options_.after;
+    if (result_.by_position) before_.model.write(before = folder / "before.onnx");
+    if (result_.by_position) after_.model.write(after = folder / "after.onnx");
+    return refute_in_onnxruntime(before, after, options_.onnxruntime, result_.onnxruntime_difference,
+                                 result_.evaluation);
   }
 
   ComparisonContext& context_;
@@ -355,9 +379,16 @@ class ModelComparison {
   std::optional<proto::ModelProof> proof_;
 };
 
+/// The files of the options, with one interface.
+ModelComparison read_models(ComparisonContext& context) {
+  OnnxModel before = OnnxModel::read(context.options.before), after = OnnxModel::read(context.options.after);
+  const bool by_position = unify_interfaces(before, after);
+  return {context, std::move(before), std::move(after), {}, {}, by_position};
+}
+
 EqualityResult follow(const EqualityOptions& options, const proto::ModelProof& proof, const std::string& file) {
   ComparisonContext context(options);
-  return ModelComparison(context, OnnxModel::read(options.before), OnnxModel::read(options.after)).follow(proof, file);
+  return read_models(context).follow(proof, file);
 }
 
 /// Writes a proof that can be followed; else says why there is none.
@@ -377,9 +408,12 @@ void write_proof(EqualityOptions options, const proto::ModelProof& proof, Equali
 
 EqualityResult compare_models(const EqualityOptions& options) {
   const runtime::Stopwatch watch;
+  std::signal(SIGALRM, [](int) { runtime::request_interrupt(); });
+  alarm(options.time_limit);
   ComparisonContext context(options);
-  ModelComparison comparison(context, OnnxModel::read(options.before), OnnxModel::read(options.after));
+  ModelComparison comparison = read_models(context);
   EqualityResult result = comparison.run(options.refutes, !options.proof.empty());
+  if (context.is_time_over()) runtime::clear_interrupt();
   if (comparison.proof()) write_proof(options, *comparison.proof(), result);
   result.seconds = watch.seconds();
   return result;

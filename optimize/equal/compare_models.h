@@ -10,6 +10,7 @@
 
 #include "optimize/equal/prover/window_statement.h"
 #include "optimize/equal/refutation.h"
+#include "optimize/equal/sweep.h"
 #include "optimize/options.h"
 
 namespace rulemill::optimize {
@@ -25,6 +26,7 @@ struct EqualityOptions {
   std::uint32_t inputs = 6;                  // on which both are evaluated if they are not shown to be equal
   bool refutes = true;                       // evaluates both at all
   std::filesystem::path proof;               // file to write; empty: none
+  std::uint32_t time_limit = 0;              // seconds, after which what is not shown yet is not shown; 0: none
 };
 
 /// A pair of regions that is left: the nodes of either model between two values and values that both models have.
@@ -33,19 +35,15 @@ struct OpenRegion {
   std::vector<std::string> before_nodes, after_nodes;  // "Conv conv1"
 };
 
-struct EqualityResult {
+struct EqualityResult : MergeCounts {
   enum class Verdict { Equal, Different, NotShown };
   Verdict verdict = Verdict::NotShown;
   std::string before, after;
+  bool by_position = false;              // inputs or outputs have other names
   bool cleaned = false;                  // compared after the clean-up of both (onnx/clean/clean.h)
   bool normalizations_as_parts = false;  // read as the nodes that compute them, in both models
   std::map<std::string, std::int64_t> lower_bounds, upper_bounds;  // of open dimensions, as assumed
-  std::uint64_t congruent = 0, by_rules = 0, unmatched = 0;        // values of the second model
   std::map<std::string, std::uint64_t> rules;                      // uses, by id
-  std::map<std::string, std::uint64_t> statements;  // proved from the definitions: values that they merged
-  std::set<std::string> constant_terms;             // of constants over those of the other model, by their names
-  std::uint64_t constants = 0;                      // compared within rounding
-  double constant_difference = 0;
   std::uint64_t runtime_constants = 0;  // of nodes without definitions, in both models, computed in onnxruntime
   std::optional<Refutation> refutation;
   std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them

@@ -21,13 +21,17 @@ constexpr std::size_t max_reported_elements = 4096;
 /// Constants whose terms are part of the text report; the JSON report has all.
 constexpr std::size_t max_reported_terms = 20, max_term_length = 200;
 
+std::string pairing_text(const EqualityResult& result) {
+  return result.by_position ? "\ninputs and outputs are paired by position: their names differ\n" : "\n";
+}
+
 std::string claim_text(const EqualityResult& result) {
   std::string text;
   for (const auto& [name, bound] : result.lower_bounds) text += fmt::format(", {} >= {}", name, bound);
   for (const auto& [name, bound] : result.upper_bounds) text += fmt::format(", {} <= {}", name, bound);
   const std::string sizes = text.empty() ? "" : " where" + text.substr(1);
   return result.before + " and " + result.after + ": equal for all inputs" + sizes +
-         ", as functions of real numbers; rounding may differ\n";
+         ", as functions of real numbers; rounding may differ" + pairing_text(result);
 }
 
 std::string difference_text(const ElementDifference& difference) {
@@ -38,7 +42,7 @@ std::string difference_text(const ElementDifference& difference) {
 
 std::string proof_text(const EqualityResult& result) {
   std::string text = result.cleaned ? "both models are compared after the clean-up of optimize --only-clean\n" : "";
-  if (result.normalizations_as_parts) text += "normalizations of rows are read as the nodes that compute them\n";
+  if (result.normalizations_as_parts) text += "normalizations and Einsum are read as the nodes that compute them\n";
   if (result.runtime_constants > 0)
     text +=
         fmt::format("constants of nodes without definitions, computed in onnxruntime: {}\n", result.runtime_constants);
@@ -127,8 +131,10 @@ std::string to_text(const EqualityResult& result) {
   if (result.verdict == Verdict::Equal) {
     return claim_text(result) + proof_text(result) + written_proof_text(result) + seconds;
   }
-  if (result.verdict == Verdict::Different) return models + ": different\n" + refutation_text(result) + seconds;
-  return models + ": not shown to be equal or different\n" + proof_text(result) + open_text(result) + seconds;
+  if (result.verdict == Verdict::Different)
+    return models + ": different" + pairing_text(result) + refutation_text(result) + seconds;
+  return models + ": not shown to be equal or different" + pairing_text(result) + proof_text(result) +
+         open_text(result) + seconds;
 }
 
 Json to_json(const EqualityResult& result) {
@@ -136,6 +142,7 @@ Json to_json(const EqualityResult& result) {
                {"after", result.after},
                {"verdict", verdict_name(result.verdict)},
                {"seconds", result.seconds},
+               {"by_position", result.by_position},
                {"cleaned", result.cleaned},
                {"normalizations_as_parts", result.normalizations_as_parts},
                {"lower_bounds", result.lower_bounds},
@@ -170,7 +177,7 @@ std::string written_proof_text(const EqualityResult& result) {
 std::string followed_proof_text(const EqualityResult& result) {
   std::string text = claim_text(result);
   if (result.cleaned) text += "both after the clean-up of optimize --only-clean, which is tested, not proved\n";
-  if (result.normalizations_as_parts) text += "normalizations of rows are read as the nodes that compute them\n";
+  if (result.normalizations_as_parts) text += "normalizations and Einsum are read as the nodes that compute them\n";
   return text + fmt::format("{} steps with {} proved rules; constants compared by their elements: {}\n{:.2f} s\n",
                             result.proof_steps, result.proof_rules, result.constants, result.seconds);
 }
@@ -178,8 +185,8 @@ std::string followed_proof_text(const EqualityResult& result) {
 Json followed_proof_json(const EqualityResult& result) {
   Json json = {{"steps", result.proof_steps}, {"rules", result.proof_rules}};
   const Json all = to_json(result);
-  for (const char* key : {"before", "after", "cleaned", "normalizations_as_parts", "lower_bounds", "upper_bounds",
-                          "constants", "seconds"})
+  for (const char* key : {"before", "after", "by_position", "cleaned", "normalizations_as_parts", "lower_bounds",
+                          "upper_bounds", "constants", "seconds"})
     json[key] = all[key];
   return json;
 }

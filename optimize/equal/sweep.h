@@ -31,17 +31,21 @@ struct OpenPair {
   std::vector<NodeId> before, after;
 };
 
-struct SweepResult {
-  bool outputs_equal = false;
-  std::uint64_t congruent = 0;                      // values of the second model with the terms of the first
-  std::uint64_t by_rules = 0;                       // values merged by rules
-  std::map<std::string, std::uint64_t> statements;  // values merged by a proof from the definitions, by its statement
-  std::uint64_t unmatched = 0;                      // values without an equal one
-  std::map<std::uint32_t, std::uint64_t> rules;     // uses, by index in the rule set
-  std::set<std::string> constant_terms;             // of constants over those of the other model
+/// How values of the second model were merged.
+struct MergeCounts {
+  std::uint64_t congruent = 0;                      // with the terms of the first
+  std::uint64_t by_rules = 0;                       // merged by rules
+  std::uint64_t unmatched = 0;                      // without an equal one
+  std::map<std::string, std::uint64_t> statements;  // merged by a proof from the definitions, by its statement
+  std::set<std::string> constant_terms;             // of constants over those of the other model, by their names
   std::uint64_t constants = 0;                      // compared by value, within rounding
   double constant_difference = 0;                   // the largest, in units of the bound of their errors
-  std::vector<OpenPair> open;                       // with a window that is small enough to be searched
+};
+
+struct SweepResult : MergeCounts {
+  bool outputs_equal = false;
+  std::map<std::uint32_t, std::uint64_t> rules;  // uses, by index in the rule set
+  std::vector<OpenPair> open;                    // with a window that is small enough to be searched
 };
 
 /// Returns whether the subgraphs of two nodes, by their positions in the models, compute the same.
@@ -66,6 +70,8 @@ class Sweep {
   /// values of their name. After `max_failures` pairs in a row that are not merged, no further pair is tried: their
   /// windows contain the earlier ones.
   SweepResult run(const std::vector<ValuePair>& outputs, const MatchingValues& matches, std::uint32_t max_failures);
+  /// The pairs that are left, also of a run that was interrupted.
+  const std::vector<OpenPair>& open() const { return result_.open; }
 
  private:
   /// Split: inner values of the window are tried first, and then the pair is tried again.

@@ -144,19 +144,10 @@ std::vector<ValuePair> WindowSplit::inner_pairs(const EqualityWindow& window,
   return pairs;
 }
 
-std::vector<ValuePair> WindowSplit::in_one_shape(ValuePair pair) {
-  const ValueType first = bank_.value(pair.before).type, second = bank_.value(pair.after).type;  // the bank grows
-  if (first == second) return {pair};
-  if (first.data_type != second.data_type) return {};
-  const auto before = reshaped(pair.before, second), after = reshaped(pair.after, first);
-  if (!before || !after) return {};
-  return {{*before, pair.after}, {pair.before, *after}};
-}
-
-std::vector<ValuePair> WindowSplit::in_one_order(ValuePair pair) {
+std::vector<ValuePair> WindowSplit::in_one_form(ValuePair pair, Form form) {
   const ValueType first = bank_.value(pair.before).type, second = bank_.value(pair.after).type;  // the bank grows
   if (!first || !second || first.data_type != second.data_type) return {};
-  const auto before = transposed(pair.before, second), after = transposed(pair.after, first);
+  const auto before = (this->*form)(pair.before, second), after = (this->*form)(pair.after, first);
   if (!before || !after) return {};
   return {{*before, pair.after}, {pair.before, *after}};
 }

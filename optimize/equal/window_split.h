@@ -23,11 +23,17 @@ class WindowSplit {
   std::vector<ValuePair> inner_pairs(const EqualityWindow& window, const std::unordered_set<NodeId>& common);
   /// Returns pairs of one shape of which each proves the others, because reshaping loses nothing. The first has the
   /// shape of `pair.after`. None if the values cannot be reshaped.
-  std::vector<ValuePair> in_one_shape(ValuePair pair);
+  std::vector<ValuePair> in_one_shape(ValuePair pair) {
+    if (bank_.value(pair.before).type == bank_.value(pair.after).type) return {pair};
+    return in_one_form(pair, &WindowSplit::reshaped);
+  }
   /// The same for values whose dimensions are in another order; equal sizes keep theirs.
-  std::vector<ValuePair> in_one_order(ValuePair pair);
+  std::vector<ValuePair> in_one_order(ValuePair pair) { return in_one_form(pair, &WindowSplit::transposed); }
 
  private:
+  using Form = std::optional<ValueId> (WindowSplit::*)(ValueId, const ValueType&);
+
+  std::vector<ValuePair> in_one_form(ValuePair pair, Form form);
   std::optional<ValueId> reshaped(ValueId value, const ValueType& type);
   std::optional<ValueId> transposed(ValueId value, const ValueType& type);
 

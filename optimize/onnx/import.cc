@@ -180,6 +180,7 @@ class Importer {
         apply(node, position, record);
       } else {
         if (record.reason.empty()) record.reason = std::get<std::string>(resolved);
+        if (is_standard(node) && node.op_type() == "Einsum") ++result_.normalizations;
         lower_bound_ = find_lower_bound(query, types_.dynamic_dims(), bank_);
         add_opaque(node, position, record);
         record.non_float = std::ranges::all_of(node.output(), [&](const std::string& name) {

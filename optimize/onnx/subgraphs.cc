@@ -74,39 +74,6 @@ void erase_matching(Range& range, Predicate predicate) {
   range.erase(std::remove_if(range.begin(), range.end(), predicate), range.end());
 }
 
-/// Adds nodes between the given names and those of the graph.
-bool rename_interface(onnx::GraphProto& graph, const std::map<std::string, std::string>& captured) {
-  std::set<std::string> names, added;
-  collect_names(graph, names);
-  onnx::GraphProto renamed;
-  const auto add_copy = [&](const std::string& from, const std::string& to) {
-    onnx::NodeProto& node = *renamed.add_node();
-    node.set_op_type("Identity");
-    node.add_input(from);
-    node.add_output(to);
-  };
-  for (const onnx::ValueInfoProto& input : graph.input()) {
-    const auto outside = captured.find(input.name());
-    const std::string name =
-        outside == captured.end() ? "input " + std::to_string(renamed.input_size()) : "captured " + outside->second;
-    add_copy(name, input.name());
-    if (!added.insert(name).second) continue;
-    *renamed.add_input() = input;
-    renamed.mutable_input(renamed.input_size() - 1)->set_name(name);
-  }
-  renamed.mutable_node()->MergeFrom(graph.node());
-  for (const onnx::ValueInfoProto& output : graph.output()) {
-    const std::string name = "output " + std::to_string(renamed.output_size());
-    add_copy(output.name(), name);
-    added.insert(name);
-    renamed.add_output()->set_name(name);
-  }
-  graph.mutable_node()->Swap(renamed.mutable_node());
-  graph.mutable_input()->Swap(renamed.mutable_input());
-  graph.mutable_output()->Swap(renamed.mutable_output());
-  return std::ranges::none_of(added, [&](const std::string& name) { return names.contains(name); });
-}
-
 }  // namespace
 
 bool has_subgraphs(const OnnxModel& model) {
@@ -140,6 +107,39 @@ std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& 
   return subgraphs;
 }
 
+bool rename_interface(OnnxModel& model, const std::map<std::string, std::string>& captured) {
+  onnx::GraphProto& graph = *model.proto().model.mutable_graph();
+  std::set<std::string> names, added;
+  collect_names(graph, names);
+  onnx::GraphProto renamed;
+  const auto add_copy = [&](const std::string& from, const std::string& to) {
+    onnx::NodeProto& node = *renamed.add_node();
+    node.set_op_type("Identity");
+    node.add_input(from);
+    node.add_output(to);
+  };
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    const auto outside = captured.find(input.name());
+    const std::string name =
+        outside == captured.end() ? "input " + std::to_string(renamed.input_size()) : "captured " + outside->second;
+    add_copy(name, input.name());
+    if (!added.insert(name).second) continue;
+    *renamed.add_input() = input;
+    renamed.mutable_input(renamed.input_size() - 1)->set_name(name);
+  }
+  renamed.mutable_node()->MergeFrom(graph.node());
+  for (const onnx::ValueInfoProto& output : graph.output()) {
+    const std::string name = "output " + std::to_string(renamed.output_size());
+    add_copy(output.name(), name);
+    added.insert(name);
+    renamed.add_output()->set_name(name);
+  }
+  graph.mutable_node()->Swap(renamed.mutable_node());
+  graph.mutable_input()->Swap(renamed.mutable_input());
+  graph.mutable_output()->Swap(renamed.mutable_output());
+  return std::ranges::none_of(added, [&](const std::string& name) { return names.contains(name); });
+}
+
 bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::string, std::string> (&captured)[2]) {
   onnx::GraphProto* graphs[] = {before.model.proto().model.mutable_graph(), after.model.proto().model.mutable_graph()};
   // Captured values come last.
@@ -155,7 +155,7 @@ bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::str
       if (other.has_tensor_type() && (!type.has_tensor_type() || is_less_precise)) type = other;
     }
   }
-  return rename_interface(*graphs[0], captured[0]) && rename_interface(*graphs[1], captured[1]);
+  return rename_interface(before.model, captured[0]) && rename_interface(after.model, captured[1]);
 }
 
 void replace_subgraph(OnnxModel& model, const Subgraph& subgraph, const OnnxModel& optimized) {

@@ -11,6 +11,7 @@
 #include "prove/solver/lemma_context.h"
 #include "prove/solver/linear.h"
 #include "prove/solver/model_search.h"
+#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
@@ -198,6 +199,7 @@ bool Oracle::has_counterexample(const Obligation& obligation) {
 bool Oracle::has_model(const Query& query) { return prove::has_model(models_, query, samples_, atoms_); }
 
 std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligation, bool uses_z3) {
+  runtime::throw_if_interrupted("prove");
   if (++queries_ > max_queries) throw LimitReached{"more than " + std::to_string(max_queries) + " questions"};
   if (has_counterexample(obligation)) return std::nullopt;
   LemmaContext context(atoms_);

@@ -1,5 +1,6 @@
 #include "prove/solver/z3_session.h"
 
+#include <sys/time.h>
 #include <z3++.h>
 
 #include <algorithm>
@@ -24,6 +25,9 @@ std::string Z3Session::answer(const std::string& script, unsigned limit, Context
     z3::solver solver(context, z3::solver::simple());
     z3::params parameters(context);
     parameters.set("rlimit", steps);
+    itimerval left{};
+    if (getitimer(ITIMER_REAL, &left); left.it_value.tv_sec > 0)
+      parameters.set("timeout", static_cast<unsigned>(left.it_value.tv_sec) * 1000);
     parameters.set("ctrl_c", false);
     if (arithmetic) parameters.set("arith.solver", *arithmetic);
     parameters.set("arith.nl.nra", false);  // it knows no limit

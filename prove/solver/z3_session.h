@@ -18,7 +18,7 @@ class Z3Session {
   /// Whether a script about real numbers has a context of its own, so that its answer depends on nothing else.
   enum class Context : std::uint8_t { Own, Shared };
   /// Returns the answer to a script's one (check-sat): "unsat", "sat", "unknown", or Z3's error message. Limited by
-  /// Z3's resource counter; signals do not interrupt it.
+  /// Z3's resource counter, and by the process's timer; signals do not interrupt it.
   std::string answer(const std::string& script, unsigned limit = 100'000'000, Context kind = Context::Own);
   static std::string version();
 

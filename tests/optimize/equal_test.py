@@ -346,13 +346,49 @@ class Equal(FusionRulesCase):
         self.assertEqual(report["refutation"]["output"], {"value": "y", "shapes": "[3, 4] became [3, 3]"})
         self.assertIn("batch = 3\noutput: value y: [3, 4] became [3, 3]\n", process.stdout)
 
-    def test_other_inputs_are_one_clear_line(self):
+    def test_other_names_are_paired_by_position_and_other_types_are_one_clear_line(self):
         before, after = self.model(1), self.model(1)
         after.graph.input[0].name = "z"
         for node in after.graph.node:
             node.input[:] = ["z" if name == "x" else name for name in node.input]
+        process, report = self.compare(before, after)
+        self.assertEqual((report["verdict"], report["by_position"]), ("equal", True))
+        self.assertIn("paired by position", process.stdout)
+        after.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 3
         process = rulemill("equal", self.save("before.onnx", before), self.save("after.onnx", after), "--rules", self.rules)
-        self.assert_fails(process, 3, "different inputs", "x: FLOAT[2, 4, 6, 6]", "z: FLOAT[2, 4, 6, 6]")
+        self.assert_fails(process, 3, "different inputs", "x: FLOAT[2, 4, 6, 6]", "z: FLOAT[3, 4, 6, 6]")
+
+    def two_outputs(self, inputs, outputs, dims, functions):
+        nodes = [helper.make_node(function, [name], [output]) for function, name, output in zip(functions, inputs, outputs)]
+        values = [[helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [dim]) for name, dim in zip(names, dims)] for names in (inputs, outputs)]
+        return helper.make_model(helper.make_graph(nodes, "g", *values), opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+
+    def test_outputs_of_other_names_are_paired_by_position_and_names_of_dimensions_do_not_matter(self):
+        before = self.two_outputs(["x", "z"], ["p", "q"], ["n", "m"], ["Tanh", "Neg"])
+        expected = {"equal": (["a", "b"], ["u", "v"], ["m", "n"], ["Tanh", "Neg"]), "different": (["a", "b"], ["u", "v"], ["k", "n"], ["Neg", "Tanh"])}
+        for verdict, after in expected.items():
+            self.assertEqual(self.compare(before, self.two_outputs(*after))[1]["verdict"], verdict)
+        exchanged = self.two_outputs(["z", "x"], ["q", "p"], ["m", "n"], ["Neg", "Tanh"])  # names decide
+        self.assertEqual(self.compare(before, exchanged)[1]["verdict"], "equal")
+        one = self.two_outputs(["a", "b"], ["u", "v"], ["n", "n"], ["Tanh", "Neg"])
+        process = rulemill("equal", self.save("before.onnx", before), self.save("after.onnx", one), "--rules", self.rules)
+        self.assert_fails(process, 3, "different inputs")
+
+    def test_a_time_limit_leaves_what_is_not_shown(self):
+        def model(*nodes):
+            graph = helper.make_graph(
+                [helper.make_node("Conv", ["x", "w"], ["c"]), *nodes], "slow",
+                [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 32, 98, 98])],
+                [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 32, 96, 96])],
+                [onnx.numpy_helper.from_array(numpy.ones([32, 32, 3, 3], numpy.float32), "w"),
+                 onnx.numpy_helper.from_array(numpy.float32(1.0000001), "s")])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+        process, report = self.compare(model(helper.make_node("Tanh", ["c"], ["y"])),
+                                       model(helper.make_node("Mul", ["c", "s"], ["d"]), helper.make_node("Tanh", ["d"], ["y"])),
+                                       "--time-limit", "1")
+        self.assertEqual((process.returncode, report["verdict"]), (1, "not shown"), process.stdout)
+        self.assertIn("time limit of 1 s", report["evaluation"])
+        self.assertLess(report["seconds"], 4)
 
     def test_planted_mistakes_are_never_called_equal(self):
         random = numpy.random.default_rng(ARGUMENTS.seed)

@@ -19,14 +19,12 @@ bool has_few_elements(const ValueType& type) {
   return true;
 }
 
-/// Returns the instance of an operator without inputs or sizes that computes a number; nullopt if the operator has
-/// none.
+/// Returns the instance of an operator without inputs that computes a number, or a square matrix by its size; nullopt
+/// if the operator has none.
 std::optional<algebra::InstanceId> number_of(algebra::Library& library, const std::string& name) {
-  if (library.output_names(name).size() > 1 || !library.parameter_names(name).empty() ||
-      !library.size_parameter_names(name).empty())
-    return std::nullopt;
+  if (library.output_names(name).size() > 1 || !library.parameter_names(name).empty()) return std::nullopt;
   const algebra::OperatorInstance& instance = library.instantiate(name, {}, {});
-  return instance.outputs[0].dims.empty() ? std::optional(instance.id) : std::nullopt;
+  return instance.outputs[0].dims.size() == 2 * instance.size_names.size() ? std::optional(instance.id) : std::nullopt;
 }
 
 }  // namespace

@@ -51,6 +51,17 @@ std::optional<ConstantTerm> ConstantTerms::find(ValueId constant, const std::map
   return found ? found : added(constant);
 }
 
+std::optional<ConstantTerm> ConstantTerms::find_by_sizes(ValueId constant, const std::set<std::int64_t>& sizes) {
+  for (const char* name : {"count", "count_but_one", "part_of_count", "root_of_count", "part_of_root"}) {
+    if (!bank_.library().has_operator(name)) continue;
+    for (const std::int64_t size : sizes) {
+      auto found = confirmed(constant, {{instance(name, {}, {}), {}, {size}}});
+      if (found && found->difference == 0) return found;  // rounded once
+    }
+  }
+  return std::nullopt;
+}
+
 algebra::InstanceId ConstantTerms::instance(const char* name, algebra::Parameters parameters,
                                             std::initializer_list<std::size_t> ranks) const {
   const std::vector<std::uint32_t> numbers(ranks.begin(), ranks.end());

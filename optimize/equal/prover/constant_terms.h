@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@ class ConstantTerms {
   /// `leaves`: constants that a term may use, by number; `numbers`: scalars among these and others that may be factors.
   std::optional<ConstantTerm> find(ValueId constant, const std::map<std::uint32_t, ValueId>& leaves,
                                    const std::map<std::uint32_t, ValueId>& numbers);
+  /// Returns a number as one of the sizes, that less one, or a root or reciprocal of these.
+  std::optional<ConstantTerm> find_by_sizes(ValueId constant, const std::set<std::int64_t>& sizes);
 
  private:
   using Leaf = std::pair<const std::uint32_t, ValueId>;

@@ -98,6 +98,7 @@ class Generalization {
       reached_[side] = values_below(window_.graph, window_.graph.outputs[side]);
     find_operators();
     if (form == NumberForm::Literals) find_numbers();
+    if (form == NumberForm::Products) find_counts(numbers(form, fixed));
     find_definitions(known);
     for (GeneralLeaf& leaf : result_.leaves) {
       for (TermNode& node : leaf.computed) node.sizes = general(std::move(node.sizes));
@@ -187,6 +188,16 @@ class Generalization {
       const double value = bank_.tensor(node.source)->values[0];
       result_.leaves[leaf].number = small_number(value);
       result_.leaves[leaf].positive = value > 0 && !result_.leaves[leaf].number;
+    }
+  }
+
+  void find_counts(const std::set<std::int64_t>& sizes) {
+    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
+      const ValueId value = window_.leaves[leaf].value;
+      if (bank_.node_of(value).kind != Node::Kind::Constant || !type_of(leaf)->empty()) continue;
+      const auto term = ConstantTerms(bank_, constants_).find_by_sizes(value, sizes);
+      if (term && result_.leaves[leaf].computed.empty())
+        result_.leaves[leaf].computed = result_.terms[leaf] = term->nodes;
     }
   }
 

@@ -41,7 +41,7 @@ struct GeneralWindow {
 /// What stands for the numbers of a window. A size above 16 that a parameter has, such as the begin
 /// of a slice, always stays.
 enum class NumberForm : std::uint8_t {
-  Products,      // a size each; a number that is a product of two smaller ones is their product
+  Products,      // a size each; a number that is a product of two smaller ones is their product; constants may be sizes
   SmallLiteral,  // the same for those above 16; smaller ones stay, because operators such as splits relate them
   Independent,   // a size each: 64 may be the square of 8 by chance
   Literals,      // as Products, and scalar constants such as -1 and 0.25 are these numbers, others are positive

@@ -158,7 +158,11 @@ Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
   if (std::holds_alternative<LoweredNode>(resolved)) return resolved;
   if (is_attention(given)) return resolve_attention(query, bank);
   if (given.domain.empty()) {
-    if (given.op_type == "Einsum") return resolve_einsum(query, bank);
+    if (given.op_type == "Einsum") {
+      auto product = resolve_einsum(query, bank);
+      const bool is_opened = query.normalizations == Normalizations::Parts && product.index() == 1;
+      return is_opened ? resolve_sum_of_products(query, bank) : std::move(product);
+    }
     if (given.op_type == "Gemm") return resolve_product(query, bank);
     return given.op_type == "Expand" ? resolve_expand(query, bank) : std::move(resolved);
   }

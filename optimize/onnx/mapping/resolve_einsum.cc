@@ -1,5 +1,10 @@
 #include "optimize/onnx/mapping/resolve_einsum.h"
 
+#include <algorithm>
+#include <iterator>
+#include <ranges>
+#include <set>
+
 #include "optimize/onnx/mapping/node_parts.h"
 #include "optimize/onnx/mapping/product_equation.h"
 
@@ -19,7 +24,63 @@ std::optional<NodeParts::Operand> add_transposition(NodeParts& parts, const std:
   return parts.add(std::move(transpose), {operand});
 }
 
+/// The axes of an operand in the order of all indices, with a new axis for each index that it does not have.
+std::optional<NodeParts::Operand> spread(NodeParts& parts, const NodeParts::Operand& operand,
+                                         const std::string& letters, const std::string& all) {
+  std::vector<std::int64_t> order;
+  std::vector<algebra::Poly> added;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    if (const std::size_t axis = letters.find(all[at]); axis != std::string::npos)
+      order.push_back(static_cast<std::int64_t>(axis));
+    else
+      added.emplace_back(static_cast<std::int64_t>(at));
+  }
+  if (std::ranges::is_sorted(order)) order.clear();
+  const auto turned = add_transposition(parts, order, operand);
+  return added.empty() ? turned : parts.add("Unsqueeze", {turned, NodeParts::integers(std::move(added))});
+}
+
+/// Returns the letters of the operands, and last those of the result; none if one repeats a letter.
+std::vector<std::string> letters_of(std::string equation) {
+  std::erase_if(equation, [](char letter) { return letter == ' ' || letter == '>'; });
+  std::ranges::replace(equation, '-', ',');
+  std::vector<std::string> letters;
+  for (const auto part : std::views::split(equation, ',')) {
+    letters.emplace_back(part.begin(), part.end());
+    if (std::set<char>(part.begin(), part.end()).size() < letters.back().size()) return {};
+  }
+  return letters;
+}
+
 }  // namespace
+
+std::variant<LoweredNode, std::string> resolve_sum_of_products(const NodeQuery& query, GraphBank& bank) {
+  NodeParts parts(query, bank, "its equation is no sum of products of its operands");
+  const auto equation = query.description.attributes.find("equation");
+  if (equation == query.description.attributes.end() || !equation->second.string_value) return parts.reason();
+  const std::vector<std::string> letters = letters_of(*equation->second.string_value);
+  if (letters.size() != query.inputs.size() + 1) return parts.reason();
+  std::string all = letters.back();
+  std::optional<NodeParts::Operand> result;
+  std::set<char> missing(all.begin(), all.end());
+  for (const std::string& operand : letters)
+    std::ranges::copy_if(operand, std::back_inserter(all), [&](char letter) { return all.find(letter) == all.npos; });
+  for (std::uint32_t i = 0; i < query.inputs.size(); ++i) {
+    const auto input = parts.typed_input(i);
+    if (!input || parts.shape(*input).size() != letters[i].size()) return parts.reason();
+    for (const char letter : letters[i]) missing.erase(letter);
+    const auto factor = spread(parts, *input, letters[i], all);
+    result = i == 0 ? factor : parts.add("Mul", {result, factor});
+  }
+  OnnxLiteral none;
+  none.integers = {algebra::Poly(0)};
+  std::vector<algebra::Poly> summed;
+  for (std::size_t axis = letters.back().size(); axis < all.size(); ++axis)
+    summed.emplace_back(static_cast<std::int64_t>(axis));
+  if (!summed.empty())
+    result = parts.add("ReduceSum", {result, NodeParts::integers(std::move(summed))}, {{"keepdims", none}});
+  return result && missing.empty() ? std::variant<LoweredNode, std::string>(parts.finish(*result)) : parts.reason();
+}
 
 std::variant<LoweredNode, std::string> resolve_einsum(const NodeQuery& query, GraphBank& bank) {
   const auto equation = query.description.attributes.find("equation");

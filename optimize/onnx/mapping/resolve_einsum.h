@@ -8,4 +8,7 @@ namespace rulemill::optimize {
 /// Returns the steps of an Einsum, or the reason why there are none.
 std::variant<LoweredNode, std::string> resolve_einsum(const NodeQuery& query, GraphBank& bank);
 
+/// Returns the products of the elements of any number of operands, and their sums, for comparisons: they may be large.
+std::variant<LoweredNode, std::string> resolve_sum_of_products(const NodeQuery& query, GraphBank& bank);
+
 }  // namespace rulemill::optimize
