@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "execute/gpu/gpu_evaluator.h"
-#include "optimize/onnx/format/library_version.h"
+#include "optimize/onnx/format/model.h"
 #include "prove/certificate/cvc5.h"
 #include "prove/solver/z3_session.h"
 #include "runtime/files/atomic_file.h"

@@ -1,16 +1,114 @@
 #include "algebra/terms/dimension_packs.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <numeric>
+#include <string>
+#include <vector>
 
+#include "algebra/library/library.h"
 #include "algebra/operators/rank_lifting.h"
-#include "algebra/terms/parameter_remapper.h"
 #include "algebra/terms/size_condition.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 namespace {
+
+/// For each dimension of a tensor, the number of dimensions that replace it.
+using DimensionCounts = std::vector<std::uint32_t>;
+
+/// Parameters for one expansion. Wrong ones are detected by comparing the instances (rank_lifting.h).
+class ParameterRemapper {
+ public:
+  /// `input`, `output`: the counts of the first input and output.
+  ParameterRemapper(const OperatorInstance& instance, const Library& library, DimensionCounts input,
+                    DimensionCounts output)
+      : instance_(instance), library_(library), input_counts_(std::move(input)), output_counts_(std::move(output)) {}
+
+  /// `by_slot`: the count of each size slot. `is_scatter`: permutations map an axis to its destination, not its origin.
+  Parameters remap(const DimensionCounts& by_slot, bool is_scatter) const;
+
+ private:
+  std::vector<std::int64_t> remap_permutation(const std::vector<std::int64_t>& order) const;
+  std::vector<std::int64_t> repeat_entries(const std::string& name, const std::vector<std::int64_t>& list,
+                                           const DimensionCounts& by_slot) const;
+
+  const OperatorInstance& instance_;
+  const Library& library_;
+  DimensionCounts input_counts_, output_counts_;
+};
+
+std::int64_t first_position(const DimensionCounts& counts, std::int64_t axis) {
+  std::int64_t position = 0;
+  for (std::int64_t d = 0; d < axis; ++d) position += counts.at(static_cast<std::size_t>(d));
+  return position;
+}
+
+std::vector<std::int64_t> positions(const std::vector<std::int64_t>& axes, const DimensionCounts& counts) {
+  std::vector<std::int64_t> result;
+  for (const std::int64_t axis : axes) {
+    for (std::uint32_t k = 0; k < counts.at(static_cast<std::size_t>(axis)); ++k)
+      result.push_back(first_position(counts, axis) + k);
+  }
+  return result;
+}
+
+std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> result(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k)
+    result.at(static_cast<std::size_t>(order[k])) = static_cast<std::int64_t>(k);
+  return result;
+}
+
+Parameters ParameterRemapper::remap(const DimensionCounts& by_slot, bool is_scatter) const {
+  Parameters result;
+  for (const auto& [name, value] : instance_.parameters) {
+    const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+    const auto* number = std::get_if<std::int64_t>(&value);
+    switch (library_.parameter_kind(instance_.operator_name, name)) {
+      case ParameterKind::Axis:
+        result[name] = first_position(input_counts_, *number);
+        break;
+      case ParameterKind::Axes:
+        result[name] = positions(*list, input_counts_);
+        break;
+      case ParameterKind::NewAxes:
+        result[name] = positions(*list, output_counts_);
+        break;
+      case ParameterKind::Permutation:
+        result[name] = is_scatter ? inverse(remap_permutation(inverse(*list))) : remap_permutation(*list);
+        break;
+      case ParameterKind::Spread:
+      case ParameterKind::Ints:
+        result[name] = list == nullptr ? value : ParameterValue(repeat_entries(name, *list, by_slot));
+        break;
+      default:
+        result[name] = value;
+    }
+  }
+  return result;
+}
+
+std::vector<std::int64_t> ParameterRemapper::remap_permutation(const std::vector<std::int64_t>& order) const {
+  return positions(order, input_counts_);
+}
+
+/// Repeats the entry of each pack element as often as its dimension is expanded.
+std::vector<std::int64_t> ParameterRemapper::repeat_entries(const std::string& name,
+                                                            const std::vector<std::int64_t>& list,
+                                                            const DimensionCounts& by_slot) const {
+  const std::string pack = library_.parameter_pack(instance_.operator_name, name);
+  std::vector<std::int64_t> result;
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const auto slot = std::ranges::find(instance_.size_names, pack + std::to_string(k));
+    const std::uint32_t count = slot == instance_.size_names.end()
+                                    ? 1
+                                    : by_slot.at(static_cast<std::size_t>(slot - instance_.size_names.begin()));
+    for (std::uint32_t c = 0; c < count; ++c) result.push_back(list[k]);
+  }
+  return result;
+}
 
 /// Returns the rule with types if they leave its shapes as they are.
 std::optional<TypedRule> with_types(const Rule& rule, TermBank& bank, Symbols& symbols) {

@@ -13,7 +13,7 @@ namespace {
 struct EqualOptions {
   std::pair<std::filesystem::path, std::filesystem::path> models;
   std::vector<std::string> rules;
-  std::uint32_t inputs = optimize::EqualityOptions().inputs;
+  std::uint32_t inputs = optimize::EqualityOptions().inputs, time_limit = 0;
   std::filesystem::path proof;
 };
 
@@ -24,6 +24,7 @@ void compare(Context& context, const EqualOptions& given) {
   optimize::EqualityOptions options = equality_options(context.options, before, after);
   options.rules = databases.files;
   options.inputs = given.inputs;
+  options.time_limit = given.time_limit;
   options.proof = given.proof;
   options.onnxruntime = verifier_command();
   const optimize::EqualityResult result = optimize::compare_models(options);
@@ -51,7 +52,7 @@ void add_equal(CLI::App& app, Options& options, Command& chosen) {
                    "number of random inputs on which both are evaluated if they are not shown to be equal")
       ->check(whole_number(1, 1000));
   equal
-      ->add_option("--time-limit", given->options.time_limit,
+      ->add_option("--time-limit", given->time_limit,
                    "seconds after which the rest is not shown; default: none")
       ->check(whole_number(1, 1'000'000));
   options.files.writes(

@@ -6,6 +6,9 @@
 
 namespace rulemill::optimize::gpu {
 
+/// Returns std::monostate if no library operation computes the expression.
+LibraryOp recognize_library_op(const TensorExpr& expr, const MatchContext& context);
+
 bool is_program(const algebra::Function& function, std::span<const algebra::Function::Instruction> steps);
 
 /// An expression without its epilogue. The bias is along dimension `channel`.

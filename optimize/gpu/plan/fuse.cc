@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "optimize/gpu/library/recognize_library_op.h"
+#include "optimize/gpu/library/match.h"
 
 namespace rulemill::optimize::gpu {
 

@@ -1,5 +1,5 @@
 #include "optimize/gpu/plan/plan.h"
-#include "optimize/gpu/library/recognize_library_op.h"
+#include "optimize/gpu/library/match.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <onnx/common/version.h>
 #include <algorithm>
 #include <charconv>
 #include <deque>
@@ -19,6 +20,8 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
+
+std::string onnx_library_version() { return onnx::LAST_RELEASE_VERSION; }
 
 namespace {
 

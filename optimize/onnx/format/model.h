@@ -12,6 +12,9 @@
 
 namespace rulemill::optimize {
 
+/// Returns the version, such as "1.12.0".
+std::string onnx_library_version();
+
 struct OnnxModelProto;  // the protobuf, in model_proto.h; for optimize/onnx only
 
 class OnnxModel {
