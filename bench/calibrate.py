@@ -70,6 +70,7 @@ def operators(shape):
     found["resize_linear"] = ("Resize", [small, constant([]), scales], {"mode": "linear"}, 1)
     double_rows = constant([1, 1, 2, 1])
     found["cubic_rows"] = ("Resize", [(batch, channels, height // 2, width), constant([]), double_rows], {"mode": "cubic"}, 1)
+    found["times_column"] = ("MatMul", [rows, (channels,)], {}, 1)
     found["CumSum"] = ("CumSum", [rows, constant(1, np.int64)], {}, 1)
     return found
 

@@ -38,7 +38,7 @@ def expressions():
         "github_2": ([2], lambda a: torch.pow(a, 2), lambda a: a * a),
         "github_3": ([2, 2], lambda a, b: exp(log(a + b)), lambda a, b: a + b),
         "github_4": ([2, 2], lambda a, b: exp(log(a) - log(b)), lambda a, b: a / b),
-        "github_5": ([2, 1], lambda a, x: total(a * x, 1), lambda a, x: dot(a, x)),
+        "github_5": ([2, 1], lambda a, x: total(a * x, 1), lambda a, x: total(a * x, 1)),
         "github_6": ([2, 1], lambda a, x: dot(a.T, x), lambda a, x: dot(x, a)),
         "github_7": ([2, 1], lambda a, x: total(a * x, 0), lambda a, x: total(a, 0) * x),
         "github_8": ([2, 1, 1], rows_mixed, lambda a, x, y: a * (x - y) + y),

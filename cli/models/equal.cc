@@ -51,9 +51,7 @@ void add_equal(CLI::App& app, Options& options, Command& chosen) {
       ->add_option("--verify-inputs", given->inputs,
                    "number of random inputs on which both are evaluated if they are not shown to be equal")
       ->check(whole_number(1, 1000));
-  equal
-      ->add_option("--time-limit", given->time_limit,
-                   "seconds after which the rest is not shown; default: none")
+  equal->add_option("--time-limit", given->time_limit, "seconds after which the rest is not shown; default: none")
       ->check(whole_number(1, 1'000'000));
   options.files.writes(
       equal->add_option("--proof", given->proof,

@@ -43,7 +43,6 @@ class RandomPoint {
   std::map<check::Atom, std::int64_t> integers_;
 };
 
-
 std::optional<Rational> RandomPoint::value(const check::Sum& sum) {
   Rational total{0, 1};
   for (check::Product product : sum) {
