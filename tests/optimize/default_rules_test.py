@@ -71,8 +71,8 @@ GAINS = [
     ("8, 64", "8, 64", "p = Min(x, six) y = Max(p, zero)", {"Clip": 1}),
     ("8, 64", "8, 64", "p = Clip(x, less) y = Relu(p)", {"Relu": 1}),
     ("8, 64", "8, 64", "p = Clip(x, less, four) y = Clip(p, low, eight)", {"Clip": 1}),
-    ("8, 64", "8, 64", "p = Pow(x, two) y = Pow(p, two)", {"Pow": 2}),
-    ("8, 64", "8, 64", "y = Pow(x, four)", {"Pow": 2}),
+    ("8, 64", "8, 64", "p = Pow(x, two) y = Pow(p, two)", {"Mul": 2}),
+    ("8, 64", "8, 64", "y = Pow(x, four)", {"Mul": 2}),
     # Values of channels and rows with leading ones.
     ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k) y = Mul(p, ones)", {"Conv": 1}),
     ("2, 8, 8, 8", "2, 16, 8, 8", "p = Conv(x, k, kb) q = Mul(p, ones) y = Add(q, ones)", {"Conv": 1}),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <set>
 
 #include "optimize/onnx/mapping/node_parts.h"
@@ -44,10 +43,14 @@ std::optional<NodeParts::Operand> spread(NodeParts& parts, const NodeParts::Oper
 std::vector<std::string> letters_of(std::string equation) {
   std::erase_if(equation, [](char letter) { return letter == ' ' || letter == '>'; });
   std::ranges::replace(equation, '-', ',');
-  std::vector<std::string> letters;
-  for (const auto part : std::views::split(equation, ',')) {
-    letters.emplace_back(part.begin(), part.end());
-    if (std::set<char>(part.begin(), part.end()).size() < letters.back().size()) return {};
+  std::vector<std::string> letters(1);
+  for (const char letter : equation) {
+    if (letter == ',')
+      letters.emplace_back();
+    else if (letters.back().find(letter) == std::string::npos)
+      letters.back() += letter;
+    else
+      return {};
   }
   return letters;
 }

@@ -243,7 +243,7 @@ TEST_CASE("an output with a contradictory declaration is rejected", "[model]") {
   };
   CHECK_NOTHROW(declared([](auto&) {}));
   CHECK_THROWS_WITH(declared([](auto& type) { type.set_elem_type(onnx::TensorProto::INT64); }),
-                    Catch::Contains("y is a float32 tensor"));
+                    Catch::Contains("y is a tensor of FLOAT"));
   CHECK_THROWS_WITH(declared([](auto& type) { type.mutable_shape()->mutable_dim(0)->set_dim_value(5); }),
                     Catch::Contains("output y has shape [4, 4]"));
 }
