@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "algebra/terms/dimension_packs.h"
@@ -19,6 +21,22 @@ bool fits(const Rule& rule, std::uint32_t max_rank) {
   });
 }
 
+/// Returns the symbolic parameters, those that get the same number together.
+std::vector<std::set<Atom>> parameter_groups(const Rule& rule, const TermBank& bank) {
+  constexpr std::size_t max_single_parameters = 4;
+  const bool are_single = symbolic_parameter_sizes(rule, bank).size() <= max_single_parameters;
+  std::vector<std::set<Atom>> groups;
+  std::set<Atom> known;
+  std::string last;
+  visit_symbolic_sizes(rule, bank, [&](const SymbolicParameter& list, Atom size) {
+    if (!known.insert(size).second) return;
+    if (are_single || last != list.name) groups.emplace_back();
+    groups.back().insert(size);
+    last = list.name;
+  });
+  return groups;
+}
+
 }  // namespace
 
 std::vector<Rule> fixed_ranks(const Rule& rule, std::uint32_t max_rank, Library& library, TermBank& bank,
@@ -34,15 +52,16 @@ std::vector<Rule> fixed_ranks(const Rule& rule, std::uint32_t max_rank, Library&
 }
 
 std::vector<Rule> fixed_parameters(const Rule& rule, Library& library, TermBank& bank, Symbols& symbols) {
-  const std::vector<Atom> parameters = symbolic_parameter_sizes(rule, bank);
-  const std::int64_t last = parameters.size() <= 1 ? 8 : 3;
+  const std::vector<std::set<Atom>> groups = parameter_groups(rule, bank);
+  const std::int64_t last = groups.size() <= 1 ? 8 : 3;
   std::vector<Rule> result{rule};
-  for (const Atom parameter : parameters) {
+  for (const std::set<Atom>& group : groups) {
     std::vector<Rule> next;
     for (const Rule& each : result) {
       for (std::int64_t number = 1; number <= last; ++number) {
-        if (auto fixed = substitute_sizes(each, {{parameter, Poly(number)}}, library, bank, symbols))
-          next.push_back(std::move(*fixed));
+        Substitution numbers;
+        for (const Atom parameter : group) numbers.emplace(parameter, Poly(number));
+        if (auto fixed = substitute_sizes(each, numbers, library, bank, symbols)) next.push_back(std::move(*fixed));
       }
     }
     result = std::move(next);

@@ -15,7 +15,7 @@ std::vector<Rule> fixed_ranks(const Rule& rule, std::uint32_t max_rank, Library&
                               Symbols& symbols);
 
 /// Returns the rule with small numbers for symbolic parameters: 1 to 8 if there is one, otherwise 1 to 3 (one less
-/// where 0 is allowed).
+/// where 0 is allowed). Of more than four, those of one list are equal.
 std::vector<Rule> fixed_parameters(const Rule& rule, Library& library, TermBank& bank, Symbols& symbols);
 
 }  // namespace rulemill::algebra

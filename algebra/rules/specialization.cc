@@ -118,34 +118,58 @@ class Specializer {
     }
   }
 
-  /// The values of this symbolic parameter in available instances of its operator; without any, the kernel sizes.
+  /// The values of this symbolic parameter in the available instances that its nodes can become, given the values that
+  /// other parameters have already; the kernel sizes if no instance of these operators is available.
   std::set<std::int64_t> candidate_values(const Rule& rule, Atom size) const {
-    std::set<std::int64_t> numbers;
+    std::set<std::int64_t> sizes;
+    bool is_known = false;
     for (const NodeId id : nodes_of(rule, bank_)) {
       const Node& node = bank_.node(id);
-      const OperatorInstance& instance = library_.instance(node.instance);
-      for (const SymbolicParameter& symbolic : instance.symbolic_parameters) {
+      for (const SymbolicParameter& symbolic : library_.instance(node.instance).symbolic_parameters) {
         for (std::uint32_t k = 0; k < symbolic.count; ++k) {
-          if (node.sizes[symbolic.first + k].atom() == size) add_values(instance.operator_name, symbolic, k, numbers);
+          if (node.sizes[symbolic.first + k].atom() == size) is_known |= add_values(node, symbolic, k, sizes);
         }
       }
     }
-    return numbers.empty() ? kernel_sizes_ : numbers;
+    return is_known ? sizes : kernel_sizes_;
   }
 
-  void add_values(const std::string& op, const SymbolicParameter& symbolic, std::uint32_t k,
+  /// Returns whether an instance of the operator is available.
+  bool add_values(const Node& node, const SymbolicParameter& symbolic, std::uint32_t k,
                   std::set<std::int64_t>& sizes) const {
-    const auto add = [&](std::int64_t number) {
-      if (number >= symbolic.min_value) sizes.insert(symbolic.to_size(number));
-    };
+    bool is_known = false;
     for (const InstanceId id : available_) {
       const OperatorInstance& instance = library_.instance(id);
-      const auto value = instance.parameters.find(symbolic.name);
-      if (instance.operator_name != op || value == instance.parameters.end()) continue;
-      if (const auto* number = std::get_if<std::int64_t>(&value->second)) add(*number);
-      const auto* list = std::get_if<std::vector<std::int64_t>>(&value->second);
-      if (list != nullptr && k < list->size()) add((*list)[k]);
+      if (instance.operator_name != library_.instance(node.instance).operator_name) continue;
+      const std::vector<std::int64_t> numbers = numbers_of(instance, symbolic);
+      is_known |= !numbers.empty();
+      if (can_become(node, instance) && numbers[k] >= symbolic.min_value) sizes.insert(symbolic.to_size(numbers[k]));
     }
+    return is_known;
+  }
+
+  /// The numbers of the parameter in an instance of the same operator; none if it is symbolic there, too.
+  static std::vector<std::int64_t> numbers_of(const OperatorInstance& instance, const SymbolicParameter& symbolic) {
+    const ParameterValue& value = instance.parameters.at(symbolic.name);
+    if (const auto* number = std::get_if<std::int64_t>(&value)) return {*number};
+    const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+    return list == nullptr ? std::vector<std::int64_t>() : *list;
+  }
+
+  /// Whether some values of the symbolic parameters that are left make the node one of the instance.
+  bool can_become(const Node& node, const OperatorInstance& instance) const {
+    const OperatorInstance& own = library_.instance(node.instance);
+    Parameters parameters = own.parameters;
+    for (const SymbolicParameter& symbolic : own.symbolic_parameters) {
+      const std::vector<std::int64_t> numbers = numbers_of(instance, symbolic);
+      if (numbers.size() != symbolic.count) return false;
+      for (std::uint32_t k = 0; k < symbolic.count; ++k) {
+        const auto given = node.sizes[symbolic.first + k].constant();
+        if (given && *given != symbolic.to_size(numbers[k])) return false;
+      }
+      parameters[symbolic.name] = instance.parameters.at(symbolic.name);
+    }
+    return parameters == instance.parameters;
   }
 
   void add_specialization(const Rule& rule, const std::string& name, const RuleRecord& record,

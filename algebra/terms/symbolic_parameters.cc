@@ -168,10 +168,6 @@ std::optional<Rule> substitute_sizes(const Rule& rule, const Substitution& sizes
   }
 }
 
-namespace {
-
-using SymbolicSizeVisitor = std::function<void(const SymbolicParameter& parameter, Atom size)>;
-
 void visit_symbolic_sizes(const Rule& rule, const TermBank& bank, const SymbolicSizeVisitor& visit) {
   for (const NodeId id : nodes_of(rule, bank)) {
     const Node& node = bank.node(id);
@@ -182,8 +178,6 @@ void visit_symbolic_sizes(const Rule& rule, const TermBank& bank, const Symbolic
     }
   }
 }
-
-}  // namespace
 
 std::vector<Atom> symbolic_parameter_sizes(const Rule& rule, const TermBank& bank) {
   std::vector<Atom> result;

@@ -2,6 +2,7 @@
 // others.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ std::optional<Rule> with_symbolic_parameters(const Rule& rule, const std::vector
 std::optional<Rule> substitute_sizes(const Rule& rule, const Substitution& sizes, Library& library, TermBank& bank,
                                      Symbols& symbols);
 
+using SymbolicSizeVisitor = std::function<void(const SymbolicParameter& parameter, Atom size)>;
+/// Visits each use of a size as a symbolic parameter of a node.
+void visit_symbolic_sizes(const Rule& rule, const TermBank& bank, const SymbolicSizeVisitor& visit);
 /// The sizes of a rule that are symbolic parameters of its nodes, in order of first use.
 std::vector<Atom> symbolic_parameter_sizes(const Rule& rule, const TermBank& bank);
 

@@ -22,6 +22,7 @@ TypeId TypeTable::intern(const Dims& shape) {
   }
   return found->second;
 }
+
 namespace {
 
 using runtime::InputError;

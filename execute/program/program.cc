@@ -28,6 +28,7 @@ std::vector<FunctionKey> function_keys(std::span<const algebra::Function> functi
   }
   return keys;
 }
+
 namespace {
 
 constexpr std::uint64_t type_stream = 0x747970652064696du;

@@ -56,8 +56,9 @@ struct ComparisonContext {
         joined(join_rules(loaded)),
         inference(options.type_helper) {}
 
-  bool is_time_over() const { return options.time_limit > 0 && alarm(0) == 0; }
+  bool is_time_over() const { return options.time_limit > 0 && watch.seconds() >= options.time_limit; }
 
+  const runtime::Stopwatch watch;
   const EqualityOptions& options;
   algebra::Library library;
   algebra::TermBank terms;
@@ -407,15 +408,15 @@ void write_proof(EqualityOptions options, const proto::ModelProof& proof, Equali
 }  // namespace
 
 EqualityResult compare_models(const EqualityOptions& options) {
-  const runtime::Stopwatch watch;
+  ComparisonContext context(options);
   std::signal(SIGALRM, [](int) { runtime::request_interrupt(); });
   alarm(options.time_limit);
-  ComparisonContext context(options);
   ModelComparison comparison = read_models(context);
   EqualityResult result = comparison.run(options.refutes, !options.proof.empty());
+  alarm(0);
   if (context.is_time_over()) runtime::clear_interrupt();
   if (comparison.proof()) write_proof(options, *comparison.proof(), result);
-  result.seconds = watch.seconds();
+  result.seconds = context.watch.seconds();
   return result;
 }
 

@@ -274,7 +274,7 @@ bool refute_in_onnxruntime(const std::filesystem::path& before, const std::files
   verification.accuracy = onnxruntime_accuracy;
   verification.onnxruntime = command;
   std::string why;
-  const auto found = verify_with_onnxruntime(before, after, verification, {}, why, /*least_size=*/1);
+  const auto found = verify_with_onnxruntime(before, after, verification, {}, why, /*as_real_functions=*/true);
   if (found && found->verdict == VerificationResult::Verdict::Different) {
     difference = found->verifier + ": " + found->reason;
     return true;

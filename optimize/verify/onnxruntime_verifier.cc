@@ -72,7 +72,7 @@ std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem:
                                                           const std::filesystem::path& after,
                                                           const VerificationOptions& options,
                                                           const RuntimeInputs& inputs, std::string& why,
-                                                          std::int64_t least_size) {
+                                                          bool as_real_functions) {
   if (options.definitions_only) {
     why = "--verifier definitions";
     return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem:
   const Json query = {{"tolerance", options.accuracy.tolerance},
                       {"max_error_ratio", options.accuracy.max_error_ratio},
                       {"max_original_error", max_original_error},
-                      {"least_size", least_size},
+                      {"as_real_functions", as_real_functions},
                       {"runtime", options.runtime},
                       {"small_tensor_elements", small_tensor_elements}};
   return ask(query, before, after, 3, options, inputs,

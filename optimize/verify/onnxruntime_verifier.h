@@ -2,7 +2,6 @@
 // (python/onnxruntime_helpers/verify.py).
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,13 +11,13 @@
 
 namespace rulemill::optimize {
 
-/// Returns nullopt if onnxruntime is not available; `why` then has the reason. `least_size`: of open dimensions; above
-/// 0 functions of real numbers are compared, and overflow does not matter.
+/// Returns nullopt if onnxruntime is not available; `why` then has the reason. `as_real_functions`: open dimensions are
+/// at least 1, and neither overflow nor a run that fails is a difference.
 std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem::path& before,
                                                           const std::filesystem::path& after,
                                                           const VerificationOptions& options,
                                                           const RuntimeInputs& inputs, std::string& why,
-                                                          std::int64_t least_size = 0);
+                                                          bool as_real_functions = false);
 /// Compares all bits of the outputs, without onnxruntime's optimizations and with one thread. Returns nullopt as above.
 std::optional<VerificationResult> compare_bits_in_onnxruntime(const std::filesystem::path& before,
                                                               const std::filesystem::path& after,

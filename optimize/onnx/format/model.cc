@@ -2,8 +2,8 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <onnx/common/version.h>
+
 #include <algorithm>
 #include <charconv>
 #include <deque>

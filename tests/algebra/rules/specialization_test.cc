@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
@@ -177,6 +178,28 @@ TEST_CASE("general rules are specialized to the ranks and numbers that occur") {
   found.instances.insert(fixture.library.instantiate("total", {}, two).id);
   found.instances.insert(fixture.library.instantiate("neg", {}, two).id);
   CHECK(specialize({rank}, found, fixture.library, fixture.bank, fixture.symbols).size() == 2);
+}
+
+TEST_CASE("several numbers of a general rule are those of one instance") {
+  SpecializationFixture fixture;
+  RuleRecord record;
+  record.rule = fixture.rule("rule r(x[m]) neg(spaced(x; stride=s, far=f)) => spaced(neg(x); stride=s, far=f)");
+  UsedOperators found;
+  const std::uint32_t one[] = {1};
+  found.instances.insert(fixture.library.instantiate("neg", {}, one).id);
+  for (const auto& [stride, far] : {std::pair(4, 1), std::pair(2, 3)}) {
+    const Parameters numbers = {{"stride", std::int64_t{stride}}, {"far", std::int64_t{far}}};
+    found.instances.insert(fixture.library.instantiate("spaced", numbers, one).id);
+  }
+  std::set<std::string> names;
+  for (const RuleRecord& each : specialize({record}, found, fixture.library, fixture.bank, fixture.symbols))
+    names.insert(each.rule.id);
+  CHECK(names.size() == 2);
+  for (const auto& numbers : {std::pair("s=2", "f=3"), std::pair("s=4", "f=1")}) {
+    CHECK(std::ranges::any_of(names, [&](const std::string& name) {
+      return name.find(numbers.first) != name.npos && name.find(numbers.second) != name.npos;
+    }));
+  }
 }
 
 TEST_CASE("a new operator instance with numeric output dimensions must fit the shape of a constant") {

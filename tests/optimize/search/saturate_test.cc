@@ -42,6 +42,15 @@ struct SaturationFixture {
   Saturator saturator;
 };
 
+/// Checks that one rule fires, and that the search has the prices of the graphs before and after it.
+void check_prices(SaturationFixture& fixture) {
+  const Region region = fixture.whole_region();
+  const Solution& solution = fixture.saturator.solve(region);
+  REQUIRE(solution.steps.size() == 1);
+  CHECK(solution.steps[0].before == Approx(fixture.cost.graph_seconds(fixture.import.outputs)));
+  CHECK(solution.steps[0].after == Approx(fixture.cost.graph_seconds(fixture.build(region, solution))));
+}
+
 TEST_CASE("a rule with two outputs is extracted for both outputs together", "[saturate]") {
   SaturationFixture fixture(two_products(), merge_products);
   const Region region = fixture.whole_region();
@@ -245,11 +254,7 @@ TEST_CASE("the cost of an extraction equals the cost of the extracted graph", "[
 rule drop_outer(x[n, c, h, w])
   relu(max_pool(relu(x); kernel=2, stride=2, pad=valid)) => max_pool(relu(x); kernel=2, stride=2, pad=valid)
 )");
-  const Region region = fixture.whole_region();
-  const Solution& solution = fixture.saturator.solve(region);
-  REQUIRE(solution.steps.size() == 1);
-  CHECK(solution.steps[0].before == Approx(fixture.cost.graph_seconds(fixture.import.outputs)));
-  CHECK(solution.steps[0].after == Approx(fixture.cost.graph_seconds(fixture.build(region, solution))));
+  check_prices(fixture);
 }
 
 TEST_CASE("a concatenation within a concatenation is free in an extraction, as in the whole graph", "[saturate]") {
@@ -278,11 +283,7 @@ TEST_CASE("a concatenation of three values has its price in a search, as in the 
 rule drop_outer(x[m, n])
   relu(relu(x)) => relu(x)
 )");
-  const Region region = fixture.whole_region();
-  const Solution& solution = fixture.saturator.solve(region);
-  REQUIRE(solution.steps.size() == 1);
-  CHECK(solution.steps[0].before == Approx(fixture.cost.graph_seconds(fixture.import.outputs)));
-  CHECK(solution.steps[0].after == Approx(fixture.cost.graph_seconds(fixture.build(region, solution))));
+  check_prices(fixture);
 }
 
 TEST_CASE("a node that needs a neighbor to be exported is not extracted without it", "[saturate]") {
