@@ -47,7 +47,7 @@ KERNEL_TRUSTS = {
     "algebra/operators/law.h",
     "algebra/operators/operator_instance.h",
     "algebra/properties/exact_value.h",
-    "algebra/properties/function_interpreter.h",
+    "algebra/operators/function_interpreter.h",
     "algebra/properties/sum_of_products.h",
     "algebra/sizes/checked.h",
     "algebra/sizes/poly.h",
