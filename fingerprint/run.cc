@@ -1,8 +1,5 @@
 #include "fingerprint/run.h"
 
-#include <algorithm>
-#include <optional>
-
 #include "enumerate/levels/count_graphs.h"
 #include "enumerate/profile/profile_components.h"
 #include "fingerprint/previous_table.h"

@@ -15,17 +15,15 @@ ShardBuilder::ShardBuilder(const enumerate::Profile& profile, const LevelRunner&
   for (SignatureId s = 0; s < signatures.size(); ++s) {
     const enumerate::Signature& signature = signatures[s];
     const auto [found, added] = numbers.try_emplace(signature.instance, static_cast<std::uint16_t>(numbers.size()));
-    if (added) {
+    if (added)
       dictionary_.instances.push_back(
           {signature.instance->operator_name, signature.instance->parameters, *signature.ranks});
-    }
     instance_.push_back(found->second);
     sizes_width_ = std::max(sizes_width_, static_cast<std::uint32_t>(signature.sizes.size()));
     max_outputs_ = std::max<std::uint64_t>(max_outputs_, signature.outputs.size());
   }
-  for (enumerate::TypeId t = 0; t < runner.enumerator().types().size(); ++t) {
+  for (enumerate::TypeId t = 0; t < runner.enumerator().types().size(); ++t)
     dictionary_.types.push_back(runner.enumerator().types().shape(t));
-  }
   dictionary_.degrees = runner.degree_bounds();
   for (const enumerate::Variable& variable : profile.variables) dictionary_.variables.push_back(variable.name);
 }
@@ -105,9 +103,8 @@ void ShardBuilder::set_node(SignatureId s, std::uint32_t level, std::uint64_t ou
   rows.instance[row] = instance_[s];
   std::copy_n(arguments, signature.arguments.size(),
               rows.arguments.begin() + static_cast<std::ptrdiff_t>(row * rows.arguments_width));
-  for (std::size_t i = 0; i < signature.sizes.size(); ++i) {
+  for (std::size_t i = 0; i < signature.sizes.size(); ++i)
     rows.sizes[row * rows.sizes_width + i] = static_cast<std::uint32_t>(signature.sizes[i]);
-  }
 }
 
 void ShardBuilder::copy_stored_row(TermId t, std::size_t row, ShardRows& rows) const {

@@ -39,7 +39,7 @@ INCLUDED_ONLY_BY = {
 
 # The trusted kernel: its maximum size in lines, that of it with all that it includes and their sources, and the other
 # headers that it may include.
-KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2840, 4700
+KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2825, 4700
 KERNEL_TRUSTS = {
     "algebra/operators/expression.h",
     "algebra/operators/function.h",
@@ -47,7 +47,7 @@ KERNEL_TRUSTS = {
     "algebra/operators/law.h",
     "algebra/operators/operator_instance.h",
     "algebra/properties/exact_value.h",
-    "algebra/properties/function_interpreter.h",
+    "algebra/operators/function_interpreter.h",
     "algebra/properties/sum_of_products.h",
     "algebra/sizes/checked.h",
     "algebra/sizes/poly.h",
@@ -58,7 +58,7 @@ KERNEL_TRUSTS = {
 SIZE_FUNCTIONS = {"div", "mod", "min", "max"}
 
 # They are lowered, never raised.
-BOUNDS = {"lines of C++": 97_000, "words of pages": 60_941, "decision records": 43}
+BOUNDS = {"lines of C++": 96_700, "words of pages": 60_941, "decision records": 43}
 MAX_FILE_LINES = 800
 MAX_README_LINES = 15
 MAX_FOLDER_FILES = 25  # sources directly in a folder

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "algebra/exchange/readings.h"
-#include "algebra/library/unknown_operator.h"
+#include "algebra/library/library.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
 #include "runtime/text/error.h"
@@ -108,11 +108,10 @@ class InstanceData {
   Json mapping_data(const OnnxMapping& mapping) const {
     Json json = {{"op_type", mapping.op_type}, {"domain", mapping.domain}, {"since", mapping.since},
                  {"until", mapping.until},     {"inputs", Json::array()},  {"attributes", Json::array()}};
-    for (const OnnxInput& input : mapping.inputs) {
+    for (const OnnxInput& input : mapping.inputs)
       json["inputs"].push_back(input.instance_input ? Json{{"input", *input.instance_input}}
                                : input.is_absent    ? Json{{"absent", true}}
                                                     : Json{{"value", onnx_value_data(input.constant)}});
-    }
     for (const OnnxAttribute& attribute : mapping.attributes) {
       Json each = {{"name", attribute.name},
                    {"value", onnx_value_data(attribute.value)},
@@ -253,13 +252,12 @@ Json describe_instance(const std::string& operator_name, const Json& parameters,
                        const std::vector<std::uint32_t>& ranks, Library& library, Symbols& symbols) {
   Parameters values;
   for (const auto& [name, value] : parameters.items()) {
-    if (value.is_array()) {
+    if (value.is_array())
       values[name] = value.get<std::vector<std::int64_t>>();
-    } else if (value.is_string()) {
+    else if (value.is_string())
       values[name] = value.get<std::string>();
-    } else {
+    else
       values[name] = value.get<std::int64_t>();
-    }
   }
   const OperatorInstance* instance = library.find_instance(operator_name, values, ranks);
   return instance == nullptr ? Json() : general_data(*instance, library, symbols);

@@ -1,7 +1,6 @@
 // Exports rules to TASO's protobuf form. The form has neither shapes nor conditions, and only the operators of a table.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "algebra/exchange/exported_rules.h"

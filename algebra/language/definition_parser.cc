@@ -33,11 +33,10 @@ std::string Parser::text_since(std::size_t start) {
   cursor_.rewind(start);
   auto skipped = onnx_tokens_.begin();
   while (cursor_.position() < end) {
-    if (skipped != onnx_tokens_.end() && skipped->first == cursor_.position()) {
+    if (skipped != onnx_tokens_.end() && skipped->first == cursor_.position())
       cursor_.rewind((skipped++)->second);
-    } else {
+    else
       text += cursor_.next().text + " ";
-    }
   }
   cursor_.rewind(end);
   onnx_tokens_.clear();
@@ -146,9 +145,8 @@ void Parser::parse_domain(Parameter& parameter) {
       parameter.enum_values.push_back(cursor_.expect_name("a value"));
   } while (cursor_.accept(","));
   cursor_.expect("}", "after the parameter's values");
-  if (!parameter.enum_values.empty() && !parameter.int_values.empty()) {
+  if (!parameter.enum_values.empty() && !parameter.int_values.empty())
     cursor_.fail(cursor_.peek(), "the values of '" + parameter.name + "' mix names and numbers");
-  }
   parameter.kind = parameter.enum_values.empty() ? Parameter::Kind::Int : Parameter::Kind::Enum;
   if (parameter.enum_values.empty())
     parameter.default_value = parameter.int_values.front();

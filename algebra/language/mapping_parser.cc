@@ -39,15 +39,14 @@ double Parser::parse_number() {
 
 void Parser::parse_onnx_inputs(OnnxMappingSyntax& onnx) {
   while (!cursor_.is(")")) {
-    if (cursor_.accept("...")) {
+    if (cursor_.accept("..."))
       onnx.variadic = true;
-    } else if (cursor_.accept("none")) {
+    else if (cursor_.accept("none"))
       onnx.inputs.emplace_back("none", OnnxValueSyntax{});
-    } else if (cursor_.accept("const")) {
+    else if (cursor_.accept("const"))
       onnx.inputs.emplace_back("", parse_onnx_value());
-    } else {
+    else
       onnx.inputs.emplace_back(cursor_.expect_name("an input of the operator"), OnnxValueSyntax{});
-    }
     if (!cursor_.accept(",")) break;
   }
   cursor_.expect(")", "after the ONNX inputs");

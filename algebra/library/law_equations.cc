@@ -1,15 +1,14 @@
 #include "algebra/library/law_equations.h"
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "algebra/operators/function_domain.h"
+#include "algebra/operators/function_interpreter.h"
 #include "algebra/properties/exact_value.h"
-#include "algebra/properties/function_interpreter.h"
 #include "algebra/properties/function_properties.h"
 #include "algebra/properties/law_counterexample.h"
 

@@ -11,10 +11,10 @@
 #include "algebra/library/definition_check.h"
 #include "algebra/library/law_equations.h"
 #include "algebra/library/parameters.h"
-#include "algebra/library/unknown_operator.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/join_text.h"
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {
 
@@ -155,10 +155,9 @@ void Library::add(std::vector<syntax::Definitions> files) {
   for (syntax::Definitions& file : files) {
     for (syntax::FunctionSyntax& function : file.functions) {
       std::uint32_t first = 0;
-      if (impl_->find_function(function.function.name, &first)) {
+      if (impl_->find_function(function.function.name, &first))
         throw InputError(function.place, "function '" + function.function.name + "' is defined twice, first at " +
                                              impl_->function_places[first]);
-      }
       check_laws(function);
       std::ranges::move(function.equations, std::back_inserter(impl_->equations));
       impl_->functions.push_back(std::move(function.function));
@@ -195,9 +194,8 @@ void Library::add_operator(std::shared_ptr<const syntax::Operator> op) {
     throw InputError(where, "operator '" + op->name + "' is defined twice, first at " + place_of(op->name));
   for (std::size_t i = 0; i < op->parameters.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (op->parameters[i].name == op->parameters[j].name) {
+      if (op->parameters[i].name == op->parameters[j].name)
         throw InputError(where, "operator '" + op->name + "' has two parameters '" + op->parameters[i].name + "'");
-      }
     }
   }
   const ExpansionContext context = impl_->context(*this);
@@ -381,9 +379,8 @@ std::size_t Library::instance_count() const { return impl_->instances.size(); }
 
 std::vector<std::string> Library::assumed_laws(const std::string& operator_name) const {
   std::vector<std::string> laws;
-  for (const std::uint32_t index : impl_->applied_functions(impl_->transitive_operators(operator_name))) {
+  for (const std::uint32_t index : impl_->applied_functions(impl_->transitive_operators(operator_name)))
     laws.insert(laws.end(), impl_->functions[index].assumed_laws.begin(), impl_->functions[index].assumed_laws.end());
-  }
   return laws;
 }
 
@@ -401,6 +398,10 @@ std::string Library::digest() const {
   for (const auto& op : impl_->operators) hasher.add_text(op->text);
   for (const std::string& text : impl_->function_texts) hasher.add_text(text);
   return runtime::to_hex(hasher.digest128());
+}
+
+std::string unknown_operator(const std::string& name, const std::vector<std::string>& operators) {
+  return runtime::unknown_name("operator", name, operators, "`rulemill operators list`");
 }
 
 }  // namespace rulemill::algebra

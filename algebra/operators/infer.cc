@@ -61,9 +61,8 @@ std::optional<std::vector<std::vector<std::int64_t>>> infer_concrete(const Opera
   if (!bind_sizes<std::int64_t>(instance, inputs, size_parameters, sizes)) return std::nullopt;
   if (std::ranges::any_of(sizes, [](std::int64_t size) { return size < 1; })) return std::nullopt;
   for (const Comparison& condition : instance.conditions) {
-    if (!holds(condition.relation, evaluate(*condition.a, sizes, {}), evaluate(*condition.b, sizes, {}))) {
+    if (!holds(condition.relation, evaluate(*condition.a, sizes, {}), evaluate(*condition.b, sizes, {})))
       return std::nullopt;
-    }
   }
   std::vector<std::vector<std::int64_t>> shapes;
   for (const TensorDefinition& output : instance.outputs) {

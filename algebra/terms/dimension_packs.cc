@@ -137,10 +137,9 @@ class PackExpansion {
   PackExpansion(TypedRule rule, Atom pack, std::uint32_t rank, Library& library, TermBank& bank, Symbols& symbols)
       : typed_(std::move(rule)), pack_(pack), rank_(rank), library_(library), bank_(bank), symbols_(symbols) {
     std::set<std::string> used_names = used_size_names(typed_.rule, bank_, symbols_);
-    for (std::uint32_t k = 1; k <= rank_; ++k) {
+    for (std::uint32_t k = 1; k <= rank_; ++k)
       dimensions_.push_back(
           rank_ == 1 ? Poly(pack_) : unused_size(symbols_.name(pack_) + "_" + std::to_string(k), used_names, symbols_));
-    }
     Poly product = 1;
     for (const Poly& dimension : dimensions_) product = product * dimension;
     product_[pack_] = product;

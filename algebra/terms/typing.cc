@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <tuple>
 
@@ -131,9 +130,8 @@ class TypeInference {
       slots.push_back(*bound[s]);
     }
     for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p) slots.push_back(Poly(0));
-    for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p) {
+    for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p)
       slots[instance.first_size_parameter + p] = size_parameter(id, instance.first_size_parameter + p, node.sizes[p]);
-    }
     for (const Comparison& condition : instance.conditions) {
       if (!add_operator_condition(condition, slots))
         return fail(place(id) + ": the condition of " + instance.operator_name + " on its sizes cannot hold");
@@ -409,9 +407,8 @@ class TypeInference {
     }
     for (const NodeId id : nodes) {
       const OperatorInstance& instance = bank_.library().instance(bank_.node(id).instance);
-      for (std::size_t s = 0; s < instance.size_names.size(); ++s) {
+      for (std::size_t s = 0; s < instance.size_names.size(); ++s)
         namer.add(unifier_.resolve(slots_.at(id)[s]), instance.size_names[s]);
-      }
     }
     for (const Poly& equation : unifier_.residue()) namer.add(equation);
     if (typed_sides_) {

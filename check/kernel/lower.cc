@@ -205,9 +205,8 @@ class Lowering {
     }
     Sum result;
     for (const bool in : {true, false}) {
-      for (const Guards& region : in ? inside : outside) {
+      for (const Guards& region : in ? inside : outside)
         add(result, with_guards(expression(*e.operands[in ? 0 : 1], frame, conjunction(known, region)), region, known));
-      }
     }
     return result;
   }

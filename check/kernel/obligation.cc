@@ -125,9 +125,8 @@ class Script {
     add(text(obligation.given));
     if (obligation.goal) add("(not " + text(*obligation.goal) + ")");
     if (!obligation.indicators.empty()) add("(not (= 0 " + indicators(obligation) + "))");
-    for (const auto& [a, b] : obligation.lemmas) {
+    for (const auto& [a, b] : obligation.lemmas)
       add("(=> (and " + nonnegative(a) + " " + nonnegative(b) + ") " + nonnegative(a * b) + ")");
-    }
     for (const std::string& formula : definitions()) add(formula);
     std::string head = "; " + obligation.what + "\n(set-logic QF_LIA)\n";
     for (std::size_t i = 0; i < monomials_.size(); ++i) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "algebra/properties/function_interpreter.h"
+#include "algebra/operators/function_interpreter.h"
 #include "algebra/properties/sum_of_products.h"
 #include "check/kernel/kernel.h"
 

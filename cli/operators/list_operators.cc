@@ -1,6 +1,6 @@
 // `rulemill operators list|show`: the signatures of all operators, and what the files say about one.
+#include "algebra/library/library.h"
 #include "algebra/library/operator_description.h"
-#include "algebra/library/unknown_operator.h"
 #include "cli/operators/operator_commands.h"
 #include "cli/text_table.h"
 #include "runtime/text/error.h"

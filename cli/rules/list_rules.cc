@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "algebra/library/unknown_operator.h"
+#include "algebra/library/library.h"
 #include "algebra/rules/rule_picture.h"
 #include "algebra/rules/rule_set.h"
 #include "algebra/rules/specialization.h"

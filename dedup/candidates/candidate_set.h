@@ -3,7 +3,6 @@
 // most distinct dimensions.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "dedup/candidates/canonical.h"

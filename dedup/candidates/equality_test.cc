@@ -32,9 +32,7 @@ ProgramCache::Key ProgramCache::key(const CandidateGraph& graph, const GraphNode
   // Zero is a fixed point of mix, so that 1 is added to every component.
   Key key{(std::uint64_t{node.instance} + 1) << 8 | node.arguments.size(), node.sizes.size() + 1};
   for (const GraphTerm argument : node.arguments) key.types = execute::mix(key.types) + graph.type(argument) + 1;
-  for (const std::int64_t size : node.sizes) {
-    key.sizes = execute::mix(key.sizes) + static_cast<std::uint64_t>(size) + 1;
-  }
+  for (const std::int64_t size : node.sizes) key.sizes = execute::mix(key.sizes) + static_cast<std::uint64_t>(size) + 1;
   return key;
 }
 
@@ -69,11 +67,10 @@ const FieldPair* EqualityTest::values_of_leaf(std::size_t leaf, std::uint16_t ty
   if (block.empty()) {
     block.resize(std::size_t{elements(type)} * block_width);
     const std::uint64_t variable = programs_.seed() + leaf;
-    for (std::uint32_t i = 0; i < block.size(); ++i) {
+    for (std::uint32_t i = 0; i < block.size(); ++i)
       block[i] = over_field() ? execute::random_pair(variable, i)
                               : execute::random_value(algebra::Domain::Reals,
                                                       execute::random_word(variable, i % block_width), i / block_width);
-    }
   }
   return block.data();
 }
@@ -140,11 +137,10 @@ FieldPair EqualityTest::operand_element(const CandidateGraph& graph, std::uint8_
     FieldPair left = factor(program.factors[t].left);
     const bool plain = step.kind == ProgramStep::Kind::Copy || step.kind == ProgramStep::Kind::Sum;
     const FieldPair right = plain ? execute::pair_of(1, 1) : factor(program.factors[t].right);
-    if (step.kind == ProgramStep::Kind::Scaled) {
+    if (step.kind == ProgramStep::Kind::Scaled)
       left = execute::multiply_pairs(SingleLane{left},
                                      SingleLane{program.coefficients[std::size_t{program.scales[t]} * block_width]})
                  .v;
-    }
     const FieldPair product = plain ? left : execute::multiply_pairs(SingleLane{left}, SingleLane{right}).v;
     if (collects) row[t - begin] = {product};
     a += product & execute::lane_mask;

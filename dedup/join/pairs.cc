@@ -115,9 +115,8 @@ RawPairs pair_terms(const TermRows& rows, const TermClasses& classes, const Supe
     for (std::size_t i = 1; i < members.size(); ++i) raw.pairs.emplace_back(renamed(members[i]), renamed(members[0]));
     // The symmetries of the other members follow from those of the smallest one.
     for (std::uint32_t r = 0; r < 64; ++r) {
-      if (rows.row(members[0]).symmetries >> r & 1) {
+      if (rows.row(members[0]).symmetries >> r & 1)
         raw.pairs.emplace_back(RenamedTerm{members[0], r}, renamed(members[0]));
-      }
     }
     add_alternatives(rows, members, vocabulary, raw.alternatives);
   };
@@ -146,9 +145,8 @@ using NodeAlternatives = std::map<std::uint32_t, std::vector<std::vector<Alterna
 NodeAlternatives gather_alternatives(TermRows& rows, const std::vector<Alternative>& alternatives,
                                      const runtime::Communicator& communicator) {
   std::vector<runtime::Bytes> outgoing(static_cast<std::size_t>(communicator.size()));
-  for (const Alternative& alternative : alternatives) {
+  for (const Alternative& alternative : alternatives)
     runtime::append_value(outgoing[alternative.node % outgoing.size()], alternative);
-  }
   NodeAlternatives nodes;
   std::vector<TermId> terms;
   for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {

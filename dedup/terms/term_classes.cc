@@ -37,9 +37,8 @@ void rebalance(std::vector<TermClasses>& buckets, const runtime::Communicator& c
     for (const auto& of_rank : costs) bucket_costs.push_back(of_rank[b]);
     const auto transfers = transfers_from(bucket_costs, static_cast<std::size_t>(communicator.rank()));
     auto& classes = buckets[b].classes;
-    if (std::ranges::any_of(transfers, [](std::uint64_t cost) { return cost > 0; })) {
+    if (std::ranges::any_of(transfers, [](std::uint64_t cost) { return cost > 0; }))
       std::ranges::stable_sort(classes, std::greater{}, &std::vector<TermId>::size);
-    }
     for (std::size_t to = 0; to < ranks; ++to) {
       for (std::uint64_t left = transfers[to]; !classes.empty() && cost_of(classes.back()) <= left;
            classes.pop_back()) {
@@ -93,9 +92,8 @@ std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t partit
     TermClasses& bucket = result[bucket_of(records[begin].low, buckets)];
     std::size_t end = begin;
     for (; end < records.size() && records[end].high == records[begin].high && records[end].low == records[begin].low;
-         ++end) {
+         ++end)
       bucket.by_type[records[end].type] += records[end].distinct_values;
-    }
     bucket.new_classes[rows.level(records[begin].term)] += records[begin].distinct_values;
     if (end - begin > 1 || records[begin].symmetric) {
       auto& members = bucket.classes.emplace_back();

@@ -9,9 +9,8 @@ namespace rulemill::enumerate {
 Enumerator::Enumerator(const Profile& profile, algebra::Library& library, bool no_symmetry)
     : profile_(profile), signatures_(profile, library, types_), symmetry_(profile, no_symmetry) {
   for (const Family& family : signatures_.families()) arity_stride_ = std::max(arity_stride_, family.arity);
-  for (const Variable& variable : profile.variables) {
+  for (const Variable& variable : profile.variables)
     terms_.extend(terms_.add_variable(types_.intern(variable.shape), variable.role));
-  }
   expanded_terms_ = static_cast<TermId>(terms_.terms());
   symmetry_.add_variables(terms_);
 }

@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 
-#include "execute/gpu/gpu_error.h"
 #include "execute/gpu/orbit_batch.h"
 
 namespace rulemill::execute {

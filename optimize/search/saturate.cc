@@ -1,7 +1,6 @@
 #include "optimize/search/saturate.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <unordered_map>
 

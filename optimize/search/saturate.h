@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <set>
-#include <unordered_map>
 
 #include "algebra/rules/rule_set.h"
 #include "egraph/derive.h"

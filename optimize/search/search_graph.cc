@@ -23,9 +23,8 @@ namespace {
 SearchResult search_once(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,
                          const IsExportable& is_exportable) {
   const auto& [options, windows, bank, terms, rules, matcher, opsets] = context;
-  if (options.method == SearchMethod::Backtracking) {
+  if (options.method == SearchMethod::Backtracking)
     return search_windows(bank, matcher, cost, outputs, options, windows, is_exportable);
-  }
   SaturationOptions saturation;
   saturation.limits = saturation.limits.scaled(options.effort);
   saturation.core_limits = saturation.core_limits.scaled(options.effort);

@@ -53,9 +53,8 @@ Window extract_window(GraphBank& bank, const std::vector<NodeId>& nodes,
       }
     }
     NodeId inner = bank.with_arguments(id, arguments);
-    for (std::size_t i = 0; i < bank.node(id).outputs.size(); ++i) {
+    for (std::size_t i = 0; i < bank.node(id).outputs.size(); ++i)
       replaced.emplace(bank.node(id).outputs[i], bank.node(inner).outputs[i]);
-    }
   }
   for (NodeId id : ordered) {
     for (ValueId output : bank.node(id).outputs) {
@@ -211,9 +210,8 @@ class WindowSearch {
         std::vector<ValueId> arguments;
         for (ValueId argument : bank_.node(id).arguments) arguments.push_back(current(argument));
         const NodeId rebuilt = bank_.with_arguments(id, arguments);
-        for (std::size_t i = 0; rebuilt != id && i < bank_.node(id).outputs.size(); ++i) {
+        for (std::size_t i = 0; rebuilt != id && i < bank_.node(id).outputs.size(); ++i)
           replaced.emplace(bank_.node(id).outputs[i], bank_.node(rebuilt).outputs[i]);
-        }
       }
     }
     for (ValueId output : current_.outputs) next.outputs.push_back(current(output));
@@ -309,9 +307,8 @@ class SaturationWindows final : public WindowSearch {
       std::vector<ValueId> leaves;
       for (const RegionLeaf& leaf : region.leaves) leaves.push_back(current(leaf.value));
       auto built = build_graph(graph, region, leaves, bank_);
-      for (std::size_t i = 0; built && i < built->size(); ++i) {
+      for (std::size_t i = 0; built && i < built->size(); ++i)
         bank_.set_name((*built)[i], bank_.value(region.outputs[i]).name);
-      }
       return built;
     };
     return gain;

@@ -100,10 +100,9 @@ class CertificateReader {
  private:
   bool starts(const char* prefix) const { return next_ < lines_.size() && lines_[next_].starts_with(prefix); }
   std::string take(const std::string& prefix, const char* what) {
-    if (!starts(prefix.c_str())) {
+    if (!starts(prefix.c_str()))
       fail(std::string("expected ") + what + ", found " +
            (next_ < lines_.size() ? "'" + lines_[next_].substr(0, 80) + "'" : "the end"));
-    }
     return lines_[next_++].substr(prefix.size());
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -120,9 +119,8 @@ class CertificateReader {
 std::vector<std::pair<std::string, std::string>> definition_digests(const Rule& rule, const algebra::TermBank& bank) {
   std::set<std::string> names;
   for (const auto* side : {&rule.source, &rule.target}) {
-    for (const algebra::NodeId node : bank.nodes(*side)) {
+    for (const algebra::NodeId node : bank.nodes(*side))
       names.insert(bank.library().instance(bank.node(node).instance).operator_name);
-    }
   }
   std::vector<std::pair<std::string, std::string>> result;
   for (const std::string& name : names) result.emplace_back(name, bank.library().digest(name));

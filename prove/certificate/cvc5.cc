@@ -46,11 +46,10 @@ std::vector<std::vector<std::string>> Cvc5Run::answers(std::chrono::milliseconds
   std::ifstream file(folder_ / output_file);
   std::vector<std::vector<std::string>> answers(1);
   for (const std::string& line : read_lines(file)) {
-    if (line == query_separator || line == "\"" + std::string(query_separator) + "\"") {
+    if (line == query_separator || line == "\"" + std::string(query_separator) + "\"")
       answers.emplace_back();
-    } else {
+    else
       answers.back().push_back(line);
-    }
   }
   answers.resize(scripts_);
   return answers;

@@ -83,12 +83,10 @@ class RecordChecker {
       return add_finding("its certificate is of another kind than the rule's record says");
     if (!is_statement_of(certificate.statement, rule_, library_, bank_, symbols_))
       return add_finding("its certificate states another rule");
-    if (to_string(certificate) != record_.certificate.text) {
+    if (to_string(certificate) != record_.certificate.text)
       return add_finding("malformed certificate: unexpected content");
-    }
-    if (certificate.definitions != definition_digests(rule_, bank_)) {
+    if (certificate.definitions != definition_digests(rule_, bank_))
       return add_finding("its certificate is about other definitions than those of its operators");
-    }
     result_.counts.assuming_laws += certificate.assumed.empty() ? 0 : 1;
     const check::Evaluation evaluation = evaluate(rule_);
     if (evaluation.evaluated > 0)
@@ -137,18 +135,16 @@ class RecordChecker {
       const check::Statement statement(check::to_core(rule_, bank_, symbols_, atoms), atoms);
       const check::Proof proof =
           check::parse_proof(certificate.proof, "certificate of " + rule_.id, certificate.proof_line, statement);
-      if (check::to_string(proof, statement) != certificate.proof) {
+      if (check::to_string(proof, statement) != certificate.proof)
         return add_finding("malformed certificate: unexpected content");
-      }
       if (certificate.assumed != assumed_laws(rule_, bank_, proof))
         return add_finding("its certificate assumes other laws than its proof");
       const check::CheckedProof checked = check::check_proof(proof, statement);
       result_.counts.obligations += checked.obligations.size();
       result_.counts.identities += checked.trivial;
       result_.counts.without_obligations += checked.obligations.empty() ? 1 : 0;
-      for (const check::Obligation& obligation : checked.obligations) {
+      for (const check::Obligation& obligation : checked.obligations)
         scripts.push_back(check::smtlib(obligation, atoms));
-      }
     }
     for (const std::string& script : scripts) confirm({"an obligation", script});
   }

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "algebra/rules/rule_set_file.h"
-#include "prove/certificate/check_report.h"
+#include "prove/certificate/check.h"
 #include "prove/distributed/task_scheduler.h"
 
 namespace rulemill::prove {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "algebra/sizes/checked.h"
 #include "prove/solver/budget.h"
@@ -75,10 +74,9 @@ struct Oracle::Z3 {
     for (const auto& [coefficient, guards] : obligation.indicators)
       denominator = std::lcm(denominator, coefficient.den);
     z3::expr sum = context.int_val(0);
-    for (const auto& [coefficient, guards] : obligation.indicators) {
+    for (const auto& [coefficient, guards] : obligation.indicators)
       sum = sum + z3::ite(all(guards), context.int_val(coefficient.num * (denominator / coefficient.den)),
                           context.int_val(0));
-    }
     solver.add(sum != 0);
   }
 
@@ -122,9 +120,8 @@ struct Oracle::Z3 {
     for (unsigned i = 0; i < model.num_consts(); ++i) {
       const z3::func_decl constant = model.get_const_decl(i);
       std::int64_t number = 0;
-      if (constant.range().is_int() && model.get_const_interp(constant).is_numeral_i64(number)) {
+      if (constant.range().is_int() && model.get_const_interp(constant).is_numeral_i64(number))
         numbers[Z3_get_ast_id(context, constant())] = number;
-      }
     }
     std::map<Monomial, std::int64_t> values;
     for (const auto& [monomial, variable] : variables) {

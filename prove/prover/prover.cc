@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
 #include "check/core_rule.h"
@@ -202,10 +201,9 @@ std::string describe_condition(const algebra::Rule& text, const algebra::TypedRu
   std::string result = "when " + algebra::to_string(proved.narrowing, symbols);
   if (std::ranges::all_of(proved.narrowing, [&](const SizeCondition& each) { return names.covers(each); }))
     return result;
-  for (std::size_t v = 0; v < text.variables.size(); ++v) {
+  for (std::size_t v = 0; v < text.variables.size(); ++v)
     result += (v == 0 ? " with " : ", ") + bank.term(text.variables[v]).name +
-              algebra::shape_text(typed.rule.shapes[v], typed.rule.packs, symbols);
-  }
+              symbols.to_string(typed.rule.shapes[v], typed.rule.packs);
   return result;
 }
 

@@ -53,11 +53,10 @@ class LinearCheck {
       const bool applies = std::all_of(lemma.premises.begin(), lemma.premises.end(), [&](const Guard& premise) {
         return std::any_of(all.begin(), all.end(), [&](const Guard& fact) { return implies(fact, premise); });
       });
-      if (applies) {
+      if (applies)
         all.push_back(lemma.conclusion);
-      } else {
+      else
         open.push_back(&lemma);
-      }
     }
     if (is_infeasible_system(all)) return true;
     if (derive_premises && is_infeasible_with_derived(open, all)) return true;

@@ -81,13 +81,12 @@ class ModelSearch {
     for (const Poly::Term& term : guard.poly.terms()) {
       Condition::Term read{term.coefficient, {}, {}};
       for (const Atom atom : term.monomial) {
-        if (atoms_.kind(atom) == Atoms::Kind::Size) {
+        if (atoms_.kind(atom) == Atoms::Kind::Size)
           read.sizes.push_back(atom);
-        } else if (!atoms_.is_compound(atom) && !read.index) {
+        else if (!atoms_.is_compound(atom) && !read.index)
           read.index = position(indices_, atom);
-        } else {
+        else
           condition.linear = false;
-        }
       }
       condition.terms.push_back(std::move(read));
     }
@@ -115,11 +114,10 @@ class ModelSearch {
       for (const Condition::Term& term : condition.terms) {
         std::int64_t coefficient = term.number;
         for (const Atom size : term.sizes) coefficient = checked_multiply(coefficient, number(size));
-        if (term.index) {
+        if (term.index)
           condition.coefficients.emplace_back(*term.index, coefficient);
-        } else {
+        else
           condition.constant = checked_add(condition.constant, coefficient);
-        }
       }
     }
   }
@@ -127,9 +125,8 @@ class ModelSearch {
   bool holds(const Condition& condition) const {
     std::int64_t sum = condition.constant;
     if (condition.linear) {
-      for (const auto& [index, coefficient] : condition.coefficients) {
+      for (const auto& [index, coefficient] : condition.coefficients)
         sum = checked_add(sum, checked_multiply(coefficient, value_[index]));
-      }
     } else {
       sum = evaluate(condition.guard->poly, atoms_, [&](Atom atom) { return number(atom); });
     }
@@ -153,13 +150,12 @@ class ModelSearch {
       std::int64_t factor = 0;
       bool only_unknown = true;
       for (const auto& [other, coefficient] : condition.coefficients) {
-        if (other == index) {
+        if (other == index)
           factor = checked_add(factor, coefficient);
-        } else if (assigned_[other]) {
+        else if (assigned_[other])
           rest = checked_add(rest, checked_multiply(coefficient, value_[other]));
-        } else {
+        else
           only_unknown = false;
-        }
       }
       if (!only_unknown || factor == 0) continue;
       // factor · index + rest ≥ 0

@@ -1,7 +1,6 @@
 #include "prove/solver/simplex.h"
 
 #include <limits>
-#include <numeric>
 
 namespace rulemill::prove {
 

@@ -79,9 +79,7 @@ class RecordReader {
 /// Includes the newline if there is one.
 std::string first_line(const std::filesystem::path& path) {
   // Opening a pipe would wait for a writer.
-  if (!std::filesystem::is_regular_file(path)) {
-    throw IoError(path.string(), "cannot be read: it is not a regular file");
-  }
+  if (!std::filesystem::is_regular_file(path)) throw IoError(path.string(), "cannot be read: it is not a regular file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw_io_error(path, "cannot be read", errno);
   std::string line;
@@ -192,9 +190,8 @@ void Journal::sync() {
 
 std::string Journal::read(const Location& location) const {
   const std::uint64_t written = size_ - buffer_.size();
-  if (location.offset >= written) {
+  if (location.offset >= written)
     return std::string(text_of(ByteView(buffer_).subspan(location.offset - written, location.size)));
-  }
   std::string text(location.size, '\0');
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t got =

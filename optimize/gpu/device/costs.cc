@@ -74,11 +74,10 @@ class GpuCosts final : public MeasuredCosts {
       if (elements > max_elements) return std::nullopt;
       const std::string name = "x" + std::to_string(i);
       // A constant scalar determines which library call applies, a constant array does not.
-      if (!query.constant.at(i) || !dims.empty()) {
+      if (!query.constant.at(i) || !dims.empty())
         arguments.push_back(bank.input(name, algebra::Shape(dims.begin(), dims.end())));
-      } else {
+      else
         arguments.push_back(bank.constant(name, std::make_shared<const algebra::Tensor>(algebra::Tensor{dims, {1.0}})));
-      }
     }
     const std::vector<algebra::Poly> sizes(query.sizes.begin(), query.sizes.end());
     auto node = bank.apply(query.instance, arguments, sizes);

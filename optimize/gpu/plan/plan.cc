@@ -118,11 +118,10 @@ class Planner {
       expr.element = substitute(expr.element, {}, operands, symbols_);
       const bool copies = expr.element->kind == ElementExpr::Kind::Read;
       const std::uint32_t read = copies ? expr.element->tensor : 0;
-      if (copies && is_view(expr, layouts_[operation.out], graph_.dims[read], layouts_[read], symbols_)) {
+      if (copies && is_view(expr, layouts_[operation.out], graph_.dims[read], layouts_[read], symbols_))
         storage_owner_[operation.out] = read;
-      } else {
+      else
         add_kernel(expr, operation.out);
-      }
       return;
     }
     LibraryOp op = operation.op;
