@@ -11,6 +11,7 @@
 
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/operators/node_arguments.h"
+#include "optimize/onnx/raised_opset.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/join_text.h"
@@ -152,7 +153,7 @@ class NodeKeys {
 
   static std::string domain_of(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-  /// Keeps the operator, and fields that this version of ONNX does not know.
+  /// Keeps the operator, and fields that this version of ONNX does not know, but for notes on the node.
   static onnx::NodeProto unnamed(onnx::NodeProto node) {
     node.clear_name();
     node.clear_doc_string();
@@ -160,6 +161,8 @@ class NodeKeys {
     node.clear_output();
     node.clear_attribute();
     node.clear_domain();
+    constexpr int metadata_field = 9;  // NodeProto.metadata_props
+    node.mutable_unknown_fields()->DeleteByNumber(metadata_field);
     return node;
   }
 
@@ -214,11 +217,12 @@ class NodeKeys {
            });
   }
 
-  /// The version that defined the operator, if the ONNX library is not older than the model's. What a name inside of a
+  /// The version that defined the operator as it is, if it is known. What a name inside of a
   /// subgraph or function means depends on all versions and functions.
   std::string version_of(const onnx::NodeProto& node) const {
     const auto found = versions_.find(domain_of(node.domain()));
     std::int64_t version = found == versions_.end() ? 0 : found->second;
+    if (is_standard(node)) version = equivalent_opset(node.op_type(), version);
     const auto* schema = is_standard(node) && version <= latest_known_version()
                              ? onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version), "")
                              : nullptr;
