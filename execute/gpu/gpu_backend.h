@@ -13,8 +13,7 @@
 
 namespace rulemill::execute {
 
-/// A sequence of asynchronous operations, executed in order; streams run concurrently. Host pointers are to pinned
-/// memory.
+/// Asynchronous operations, executed in order; streams run concurrently. Host pointers are to pinned memory.
 class GpuStream {
  public:
   virtual ~GpuStream() = default;

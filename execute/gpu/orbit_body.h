@@ -12,8 +12,7 @@ RM_HD inline bool is_less(const Fingerprint& a, const Fingerprint& b) {
 }
 RM_HD inline bool is_equal(const Fingerprint& a, const Fingerprint& b) { return a.high == b.high && a.low == b.low; }
 
-/// The evaluation of one tile. `shared`: SharedMemoryLayout::of(view.max_arguments) bytes; `scratch`: this block's part
-/// of view.scratch.
+/// The evaluation of one tile. `shared`: SharedMemoryLayout::of(view.max_arguments) bytes; `scratch`: of this block.
 template <class Block>
 class TileBody {
  public:

@@ -221,26 +221,23 @@ Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
     const bool is_proved = (!last && prove_by_statement(window->region, StatementProver::Effort::Known)) ||
                            prove_by_rules(window->region) ||
                            (!last && prove_by_statement(window->region, StatementProver::Effort::Full));
-    if (is_proved) {
-      record(original, pair.before);
-      merge(original, pair.before);
-      failures_ = 0;
-      return Attempt::Merged;
-    }
+    if (is_proved) return merge_proved(original, pair.before);
     if (!last) {
       if (split(original, *window)) return Attempt::Split;
       add_open(original, pair, window->nodes);
     }
     last = window;
   }
-  if (last && prove_with_open_constants(pair)) {
-    record(original, pair.before);
-    merge(original, pair.before);
-    failures_ = 0;
-    return Attempt::Merged;
-  }
+  if (last && prove_with_open_constants(pair)) return merge_proved(original, pair.before);
   if (last) ++failures_;
   return Attempt::Failed;
+}
+
+Sweep::Attempt Sweep::merge_proved(ValueId original, ValueId partner) {
+  record(original, partner);
+  merge(original, partner);
+  failures_ = 0;
+  return Attempt::Merged;
 }
 
 /// Constants that one model computes may be moved by a rule: a product with -w is that with w, negated.
@@ -273,8 +270,7 @@ bool Sweep::prove_inner(ValueId original, const std::vector<ValuePair>& forms, s
   return true;
 }
 
-/// Windows between inner values are small, and many: rules are not tried again for a window like one that they did not
-/// show.
+/// Windows between inner values are small, and many: rules are not tried again for one like a window that they left.
 bool Sweep::prove_inner(const Region& window) {
   if (prove_by_statement(window, StatementProver::Effort::Full)) return true;
   const std::string key = region_key(window, bank_);

@@ -88,6 +88,7 @@ class Sweep {
   std::optional<EqualityWindow> provable_window(ValuePair pair, const WindowLimits& limits);
   bool prove_with_open_constants(const ValuePair& pair);
   Attempt prove(ValueId original, ValuePair pair);
+  Attempt merge_proved(ValueId original, ValueId partner);
   bool prove_transposed(ValueId original, ValuePair pair);
   /// Proves one of the forms of a pair, of which each shows the others.
   bool prove_inner(ValueId original, const std::vector<ValuePair>& forms, std::uint32_t levels = 0);

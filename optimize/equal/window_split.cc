@@ -16,8 +16,7 @@ namespace {
 
 using Elements = std::vector<double>;
 
-/// Draws of the leaves and sizes: values are equal if they are equal in this many, out of those at which a window is
-/// well-typed.
+/// Draws of the leaves and sizes at which a window is well-typed: equal values are equal in this many.
 constexpr std::uint32_t compared_draws = 2, max_draws = 6;
 
 /// Elements of the largest value that is computed.

@@ -1,5 +1,4 @@
-// Evaluation of graphs by the reference execution of their operator instances. Values that graphs share are computed
-// once.
+// Evaluation of graphs by the reference execution of their operator instances, of shared values once.
 #pragma once
 
 #include <functional>

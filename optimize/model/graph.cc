@@ -18,8 +18,7 @@ bool is_same_node(const Node& a, const Node& b) {
          a.sizes == b.sizes && a.real_type == b.real_type;
 }
 
-/// A node is folded if its outputs have at most this many elements, or are at most this many times as large as the
-/// largest constant.
+/// Elements of a folded node's outputs, at most; or as a multiple of those of the largest constant.
 constexpr double max_folded_elements = 1 << 20;
 constexpr double max_folded_growth = 4;
 
@@ -131,8 +130,7 @@ ValueId GraphBank::input(const std::string& name, ValueType type) {
 
 namespace {
 
-/// Returns a reader of the tensor rounded to the type. It stores floats, half the memory of doubles, except for
-/// float64.
+/// Returns a reader of the tensor rounded to the type. Except for float64 it stores floats, half the memory.
 GraphBank::Reader rounded_reader(const std::shared_ptr<const algebra::Tensor>& tensor, DataType data_type) {
   if (data_type == DataType::Float64) return [tensor] { return tensor; };
   std::vector<float> values;

@@ -1,5 +1,4 @@
-// Constants of a model that rules name: stored elements that an operator without inputs computes, such as one half or
-// the identity matrix.
+// Constants of a model that rules name: elements that an operator without inputs computes, such as one half.
 #pragma once
 
 #include <optional>

@@ -18,6 +18,9 @@ float from_bfloat16(std::uint16_t bits);
 double unit_roundoff(DataType type);
 /// Returns the nearest number of the type.
 double rounded(double value, DataType type);
+/// Returns whether the type has the number within its relative error: smaller than its range, a number is no longer
+/// what it was over the reals. Infinities and NaN are in no range.
+bool is_in_range(double value, DataType type);
 void round_to(algebra::Tensor& tensor, DataType type);
 
 }  // namespace rulemill::optimize

@@ -132,8 +132,7 @@ class Planner {
     return depends_on_removed_[id] = removed;
   }
 
-  /// Matches all steps of the original node, `id` being the last. Some steps may produce its outputs; the others have
-  /// no other users.
+  /// Matches all steps of the original node up to `id`. Those that do not produce its outputs have no other users.
   bool match_outputs(const ImportedModel::NodeRecord& record, NodeId id, std::vector<std::optional<ValueId>>& bound,
                      ExportNode& planned) {
     matched_.assign(record.lowered.steps.size(), std::nullopt);
@@ -185,8 +184,7 @@ class Planner {
     return in_place(0, first) || in_place(1, second);
   }
 
-  /// Whether the value passed between two steps has no other user. Other outputs of its step must be outputs of the
-  /// original node.
+  /// Whether the value passed between two steps has no other user. Other outputs of its step are the node's outputs.
   bool is_internal(const ImportedModel::NodeRecord& record, const LoweredNode::Reference& from, ValueId value) const {
     const Node& node = bank_.node_of(value);
     if (node.outputs.size() == 1) return can_absorb(node);

@@ -78,8 +78,7 @@ using Values = std::vector<std::vector<float>>;
 constexpr int max_draws = 4000;           // per node
 constexpr int max_rejections = 6;         // nodes that the runtime rejects, per node that it runs
 constexpr std::uint64_t max_integer = 2;  // of integer inputs, which are indices in most operators
-/// Real numbers at which functions that agree on most numbers differ. There is a node per number before the random
-/// ones.
+/// Real numbers at which functions that agree on most numbers differ: one for each node before the random ones.
 constexpr std::array<float, 6> chosen_numbers = {0, 1, -1, 0.5F, 2, 20};
 constexpr std::uint64_t helper_memory = std::uint64_t{8} << 30;
 constexpr std::chrono::seconds timeout{60};

@@ -18,9 +18,8 @@ constexpr int newer_axes_opset = 13;
 /// The opset of a result whose nodes change later.
 constexpr int moderate_opset = 17;
 
-/// Operators whose versions from min_raised_opset to max_result_opset differ at most in types and in optional inputs
-/// and attributes whose defaults are the older meaning. A list, because the installed ONNX library may end before
-/// opset 20.
+/// Operators whose versions from min_raised_opset to max_result_opset differ at most in types and optional inputs and
+/// attributes whose defaults are the older meaning: a list, since the installed ONNX library may end before.
 constexpr const char* unchanged_operators =
     "Abs Acos Add And ArgMax ArgMin Asin Atan BitShift Cast CastLike Ceil Celu Clip Compress Concat Constant "
     "ConstantOfShape Conv ConvTranspose Cos Cosh CumSum DepthToSpace Det Div Einsum Elu Equal Erf Exp Expand EyeLike "

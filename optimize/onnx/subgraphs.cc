@@ -26,8 +26,7 @@ OnnxModel standalone_model(const OnnxModel::Proto& outer, const onnx::GraphProto
   return result;
 }
 
-/// Returns the initializer, unless it is also a graph input, which can be overridden at run time; or the tensor of a
-/// Constant node.
+/// Returns the initializer, unless it is an input, which can be overridden at run time; or a Constant node's tensor.
 const onnx::TensorProto* find_weight(const OnnxModel::Proto& outer, const std::string& name) {
   const onnx::GraphProto& graph = outer.model.graph();
   if (std::ranges::find(graph.input(), name, &onnx::ValueInfoProto::name) != graph.input().end()) return nullptr;

@@ -17,8 +17,7 @@ constexpr std::chrono::seconds start_timeout{60};
 constexpr std::uint64_t base_memory = std::uint64_t{16} << 30;  // of address space, most of which stays unused
 constexpr std::uint64_t memory_factor = 4;                      // a session has the weights and a copy
 
-/// Returns the limit of the helper's address space, of which a GPU's driver reserves more than the machine has; 0:
-/// none.
+/// Returns the limit of the helper's address space; 0: none, since a GPU's driver reserves more than the machine has.
 std::uint64_t memory_limit(std::uint64_t model_bytes, const std::string& runtime) {
   const bool is_on_gpu = runtime == "cuda" || runtime == "tensorrt";
   return is_on_gpu ? 0 : base_memory + memory_factor * model_bytes;

@@ -32,12 +32,10 @@ class OnnxruntimeProcess {
 
   /// Returns "onnxruntime 1.31.0".
   const std::string& name() const { return name_; }
-  /// Returns nullopt if the process has ended, or is killed after `timeout` seconds. Throws Json::exception for a
-  /// malformed answer.
+  /// Returns nullopt if the process ends, or is killed after `timeout` seconds. Throws Json::exception if malformed.
   std::optional<runtime::Json> answer(const runtime::Json& query, double timeout);
   const std::string& end_reason() const { return process_.end_reason(); }
-  /// Returns the name and version of the runtime that an answer is of: another one than onnxruntime if the answer says
-  /// so.
+  /// Returns the name and version of the runtime that an answer is of: onnxruntime unless the answer names another.
   std::string runtime_name(const runtime::Json& answer) const { return answer.value("runtime", name_); }
 
  private:

@@ -14,8 +14,7 @@ namespace {
 constexpr const char* other_runtime_hint =
     "; if another runtime runs it, give --verifier definitions, and --no-benchmark or --benchmark-command";
 
-/// Returns why a candidate is rejected, empty if it is accepted: no verifier found a difference, and one found
-/// equality.
+/// Returns why a candidate is rejected; empty if no verifier found a difference, and one found equality.
 std::string rejection_reason(const std::vector<VerificationResult>& results) {
   RM_CHECK(!results.empty(), "at least one verifier ran");
   using Verdict = VerificationResult::Verdict;
@@ -144,8 +143,7 @@ class ModelSelector {
     if (result) selected_.verification.push_back(std::move(*result));
   }
 
-  /// The definitions need about a second for a few billion operations. If onnxruntime found equality, they evaluate
-  /// fewer inputs or none.
+  /// The definitions take a second for a few billion operations: fewer inputs, or none, if onnxruntime found equality.
   void verify_by_definitions(const ImportedModel& reimported) {
     std::vector<VerificationResult>& results = selected_.verification;
     using Verdict = VerificationResult::Verdict;

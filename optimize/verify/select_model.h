@@ -1,7 +1,6 @@
 // Selection of the result that is written. All candidates are exported and benchmarked against the model; one that is
-// faster and passes verification is selected, or the cheapest one if there is no benchmark. If there is none, no
-// candidate is selected, and the caller keeps the model: an exact clean-up, which needs no test of its time, is the
-// caller's.
+// faster and passes verification is selected, or the cheapest one if there is no benchmark. If there is none, callers
+// keep the model: an exact clean-up, which needs no test of its time, is theirs.
 #pragma once
 
 #include <optional>

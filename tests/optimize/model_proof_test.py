@@ -13,6 +13,7 @@ from database_form import CERTIFICATE, RULE, DatabaseFile, checksum, fields, mes
 try:
     import numpy
     import onnx
+    from onnx import helper
     sys.path.insert(0, str(ROOT / "tests" / "optimize" / "equal"))
     import planted
     from model_pairs_test import OPSETS, cases
@@ -102,6 +103,27 @@ class ModelProof(FusionRulesCase):
                     part[1] = message(step)
                     return
         raise AssertionError(f"no step has field {field}")
+
+    def test_a_proof_whose_constants_take_too_long_is_refused_at_once(self):
+        def pair(size):
+            weight, names = numpy.eye(size, dtype=numpy.float32) / 3, [f"p{i}" for i in range(10)]
+            products = [helper.make_node("MatMul", [a, "w"], [b]) for a, b in zip(["w", *names], names)]
+            stored = numpy.linalg.matrix_power(weight.astype(float), len(names) + 1).astype(numpy.float32)
+            for nodes, name, value in ((products, "w", weight), ([], "p9", stored)):
+                graph = helper.make_graph([*nodes, helper.make_node("MatMul", ["x", "p9"], ["y"])], "powers",
+                                          [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", size])],
+                                          [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+                                          [onnx.numpy_helper.from_array(value, name)])
+                yield helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+        output, is_written = self.prove(*pair(4))
+        self.assertTrue(is_written, output)
+        self.assert_works(self.check())
+        self.assertRegex(rulemill("info", self.proof).stdout, r"proof that two models are equal: 1 steps, ")
+        for path, model in zip((self.before, self.after), pair(1200)):
+            onnx.save(model, path)
+        digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
+        self.edit(lambda parts: [set_value(parts, field, digest) for field, digest in zip((BEFORE, AFTER), digests)])
+        self.assert_fails(self.check(), 3, "step 1 computes constants of more than 10^10 multiply-adds")
 
     def test_steps_that_say_something_else_are_refused(self):
         def other_size(value):

@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::uint32_t proof_schema_version = 1;
 
+/// Of the constants that a proof compares.
+constexpr double max_multiply_adds = 1e10;
+
 /// What a step lacks.
 struct Refused {
   std::string what;
@@ -64,6 +67,7 @@ std::set<ValueId> add_stored_constants(const GraphBank& bank, CanonicalModel& mo
 void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs,
                            const std::string& file) {
   const ModelTerms names(bank_, before_, after_, {proof.dimensions().begin(), proof.dimensions().end()});
+  constants_.limit_work(max_multiply_adds);
   std::unordered_map<ValueId, int> merges;  // steps by original value of the second model
   std::map<ValueId, int> last;              // of outputs
   for (int i = 0; i < proof.steps_size(); ++i) {
@@ -82,7 +86,9 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
       const auto partner = names.find_canonical(proof.steps(step).partner());
       require(partner && after_.has(original), "names a value that a model does not compute");
       pair = {*partner, after_.value(original)};
-      require(holds(proof.steps(step), pair.before, original, names), "does not hold");
+      const bool is_shown = holds(proof.steps(step), pair.before, original, names);
+      require(!constants_.is_work_done(), "computes constants of more than 10^10 multiply-adds, with those before it");
+      require(is_shown, "does not hold");
     });
     return pair;
   };
@@ -128,9 +134,8 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
   return record != rules_.rules.end() && is_instance(record->rule, step, partner, canonical, names);
 }
 
-/// A constant of the second model may agree with one that the first model has, not with any term over its constants:
-/// there is always a term with large errors. It is computed from the second model's own constants: errors do not add
-/// up.
+/// A constant of the second model, computed from its own constants so that errors do not add up, may agree with one
+/// that the first model has, not with any term over its constants: there is always a term with large errors.
 bool ProofFollower::are_constants_that_agree(ValueId partner, ValueId unmerged) {
   if (!held_[0].contains(partner)) return false;
   ++compared_;
@@ -148,8 +153,7 @@ bool ProofFollower::is_of(std::size_t model, ValueId constant) const {
   });
 }
 
-/// Returns the constant that one model has and whose elements a term over constants of the other model computes; the
-/// term if there is none.
+/// Returns the constant of one model whose elements a term over the other one's constants computes; else the term.
 ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants) {
   for (const ValueId each : constants) {
     if (each == computed) return each;

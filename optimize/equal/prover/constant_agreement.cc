@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "optimize/model/evaluate.h"
+#include "optimize/cost/cost_model.h"
 #include "optimize/model/rounding.h"
 #include "runtime/text/error.h"
 
@@ -24,42 +24,20 @@ constexpr double max_relative_error = 0x1p-10;
 /// Elements of a constant that are kept, about.
 constexpr std::size_t max_samples = 64;
 
-/// Returns the elements of a value that depends on constants only, with bounds of their errors; nullptr if they are too
-/// many.
-std::shared_ptr<const algebra::Tensor> constant_elements(const GraphBank& bank, ValueId value) {
-  double count = 1;
-  for (const algebra::Poly& dim : bank.value(value).type.value_or({}))
-    count *= static_cast<double>(dim.constant().value_or(0));
-  if (!bank.value(value).type || count == 0 || count > max_computed_elements) return nullptr;
-  const auto no_input = [](ValueId) -> GraphEvaluator::TensorPtr {
-    throw runtime::Error("constant folding", "a constant depends on an input");
-  };
-  return GraphEvaluator(bank, {}, no_input, GraphEvaluator::Precision::Tracked).value(value);
-}
-
 Tracked element_of(const algebra::Tensor& tensor, std::size_t i) {
   return {tensor.values[i], tensor.errors.empty() ? 0 : tensor.errors[i]};
 }
 
-/// The smallest number that a type rounds with its relative error.
-double least_normal(DataType type) {
-  return type == DataType::Float64 ? 0x1p-1022 : type == DataType::Float16 ? 0x1p-14 : 0x1p-126;
-}
-
 /// Returns the difference in units of the bound of both errors, 0 if rounding to the type makes both equal; nullopt if
-/// it is too large.
+/// it is too large, or one has left the range of the type: then what is stored says nothing of the other.
 std::optional<double> difference_of(Tracked a, Tracked b, DataType type) {
-  if (!std::isfinite(a.value) || !std::isfinite(b.value)) {
-    const bool is_same = a.value == b.value || (std::isnan(a.value) && std::isnan(b.value));
-    return is_same ? std::optional(0.0) : std::nullopt;
-  }
-  if (a.value == b.value) return 0;
-  const double first = rounded(a.value, type), second = rounded(b.value, type);
-  if (!std::isfinite(first) || !std::isfinite(second)) return std::nullopt;  // the type has no such numbers
-  if (first == second && std::abs(first) >= least_normal(type)) return 0;
   const double error = a.error + b.error;
+  if (a.value == 0 && error > 0 && error < std::sqrt(Tracked::underflow)) return std::nullopt;
+  if (a.value == b.value) return 0;
+  if (!is_in_range(a.value, type) || !is_in_range(b.value, type)) return std::nullopt;
+  if (rounded(a.value, type) == rounded(b.value, type)) return 0;
   if (error == 0 || std::isinf(error)) return std::nullopt;
-  const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * std::max(error, least_normal(type)));
+  const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * error);
   return difference <= max_constant_errors ? std::optional(difference) : std::nullopt;
 }
 
@@ -86,10 +64,32 @@ bool has_small_errors(const algebra::Tensor& tensor, DataType type) {
 
 }  // namespace
 
+double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_sizes) {
+  const Node& node = bank.node(id);
+  if (node.kind != Node::Kind::Algebra) return 0;
+  std::vector<std::vector<std::int64_t>> inputs;
+  for (const ValueId argument : node.arguments) inputs.push_back(at_sizes.dims(*bank.value(argument).type));
+  const std::optional<Work> work = work_of(bank.library(), bank.instance(node), inputs, at_sizes.dims(node.sizes));
+  return work ? work->product_flops / 2 + work->scalar_flops : 0;
+}
+
+GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
+  double count = 1;
+  for (const algebra::Poly& dim : bank_->value(value).type.value_or({}))
+    count *= static_cast<double>(dim.constant().value_or(0));
+  if (!bank_->value(value).type || count == 0 || count > max_computed_elements) return nullptr;
+  const auto no_input = [](ValueId) -> GraphEvaluator::TensorPtr {
+    throw runtime::Error("constant folding", "a constant depends on an input");
+  };
+  GraphEvaluator evaluator(*bank_, {}, no_input, GraphEvaluator::Precision::Tracked);
+  for (const NodeId id : bank_->live_nodes(std::span(&value, 1))) work_ += work_of_node(*bank_, id, evaluator);
+  return is_work_done() ? nullptr : evaluator.value(value);
+}
+
 const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
   const auto [found, is_new] = samples_.try_emplace(value);
   Sample& sample = found->second;
-  const auto elements = is_new ? constant_elements(*bank_, value) : nullptr;
+  const auto elements = is_new ? elements_of(value) : nullptr;
   if (!elements) return sample;
   sample.is_finite = std::ranges::all_of(elements->values, [](double element) { return std::isfinite(element); });
   sample.is_exact = std::ranges::all_of(elements->errors, [](double error) { return error == 0; });
@@ -117,7 +117,8 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   if (are_of_one_model(a, b) && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
   const auto [known, is_new] = differences_.try_emplace({a, b});
   if (is_new) {
-    const auto before = constant_elements(*bank_, a), after = constant_elements(*bank_, b);
+    const auto before = elements_of(a), after = elements_of(b);
+    if (!before || !after) return std::nullopt;
     known->second = largest_difference(before->values.size(), type.data_type, [&](std::size_t i) {
       return std::pair(element_of(*before, i), element_of(*after, i));
     });
@@ -142,16 +143,16 @@ bool ConstantComparison::are_of_one_model(ValueId a, ValueId b) const {
 
 const std::optional<ConstantView>& ConstantComparison::view(ValueId part, ValueId whole) {
   const auto [known, is_new] = views_.try_emplace({part, whole});
-  const auto elements = is_new ? constant_elements(*bank_, part) : nullptr;
-  const auto others = elements ? constant_elements(*bank_, whole) : nullptr;
+  const auto elements = is_new ? elements_of(part) : nullptr;
+  const auto others = elements ? elements_of(whole) : nullptr;
   if (others) known->second = find_view(*elements, *others);
   return known->second;
 }
 
 bool ConstantComparison::has_block(ValueId whole, std::size_t axis, std::int64_t begin, ValueId part) {
   const auto [known, is_new] = blocks_.try_emplace({whole, axis, begin, part});
-  const auto elements = is_new ? constant_elements(*bank_, whole) : nullptr;
-  const auto others = elements ? constant_elements(*bank_, part) : nullptr;
+  const auto elements = is_new ? elements_of(whole) : nullptr;
+  const auto others = elements ? elements_of(part) : nullptr;
   if (others) known->second = optimize::has_block(*elements, axis, begin, *others);
   return known->second;
 }

@@ -12,18 +12,25 @@
 
 #include "algebra/execution/tracked.h"
 #include "optimize/equal/prover/constant_view.h"
-#include "optimize/model/graph.h"
+#include "optimize/model/evaluate.h"
 
 namespace rulemill::optimize {
 
 /// Elements may differ by this many times the bound of the errors of the arithmetic that makes them.
 inline constexpr double max_constant_errors = 2;
 
+/// Returns the multiply-adds of a node, and of its scalar functions the operations.
+double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_sizes);
+
 /// Compares constants of one bank, stored or computed from others. Keeps a few elements of each, so that most pairs are
 /// told apart without computing them again.
 class ConstantComparison {
  public:
   explicit ConstantComparison(const GraphBank& bank) : bank_(&bank) {}
+
+  /// Beyond this work no constant is computed.
+  void limit_work(double multiply_adds) { max_work_ = multiply_adds; }
+  bool is_work_done() const { return work_ > max_work_; }
 
   /// The constants that either model stores. What a model computes from its own is not within rounding of one that it
   /// stores, too: that difference is part of what it computes.
@@ -33,8 +40,7 @@ class ConstantComparison {
   }
 
   /// Returns the largest difference of elements, in units of the bound of their errors, if both are constants that
-  /// agree; 0 if they are equal when rounded to their type. Constants that are stored in both models agree only if they
-  /// are identical.
+  /// agree; 0 if they are equal when rounded to their type. Those stored in both models agree if they are identical.
   std::optional<double> difference(ValueId a, ValueId b);
   /// Returns whether the constant's elements are real numbers; false if it is too large to be computed.
   bool is_finite(ValueId constant) { return sample(constant).is_finite; }
@@ -56,8 +62,11 @@ class ConstantComparison {
   };
 
   const Sample& sample(ValueId value);
+  /// Returns the elements of a constant, with bounds of their errors; nullptr if they are too many, or too much work.
+  GraphEvaluator::TensorPtr elements_of(ValueId value);
 
   const GraphBank* bank_;
+  double work_ = 0, max_work_ = algebra::Tracked::infinite;
   std::set<ValueId> stored_[2];
   std::unordered_map<ValueId, Sample> samples_;
   std::map<std::pair<ValueId, ValueId>, std::optional<double>> differences_;  // of constants with agreeing samples

@@ -1,5 +1,4 @@
-// Stored constants that an operator without inputs computes, such as zeros: rules name the operator, models store the
-// elements.
+// Stored constants that an operator without inputs computes, such as zeros: rules name it, models store the elements.
 #pragma once
 
 #include <optional>

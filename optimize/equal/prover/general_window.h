@@ -48,8 +48,7 @@ enum class NumberForm : std::uint8_t {
   Multiples,     // numbers among the parameters, such as strides, stay; sizes of inputs may be multiples of them
 };
 
-/// `names` are the sizes that stand for numbers, shared by all windows; it grows. `known`: terms of constants that are
-/// not searched.
+/// `names`: the sizes that stand for numbers, shared by all windows; it grows. `known`: terms that are not searched.
 GeneralWindow generalize(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
                          const Region& window, NumberForm form, std::vector<algebra::Poly>& names,
                          std::span<const KnownConstant> known = {});

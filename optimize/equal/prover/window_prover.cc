@@ -26,8 +26,7 @@ constexpr std::uint32_t max_rounds = 16;
 /// Improvement passes of an extraction.
 constexpr std::size_t extraction_passes = 20;
 
-/// Larger than those of the optimizer: a window has a goal, and the folded constants of several rewrites are rebuilt at
-/// once.
+/// Larger than those of the optimizer: a window has a goal, and several rewrites' folded constants are rebuilt at once.
 egraph::Limits window_limits(egraph::Limits limits) {
   limits.nodes = 12000;
   limits.matches = 240000;

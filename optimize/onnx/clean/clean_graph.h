@@ -102,8 +102,7 @@ class CleanGraph {
     if (changed) finish();
     return changed;
   }
-  /// Removes the nodes whose first output `returned_input` finds to be that input. Where replace() is not possible, it
-  /// becomes an Identity.
+  /// Removes the nodes whose first output is the input that `returned_input` finds, or makes them an Identity.
   bool remove_nodes(const std::function<std::optional<int>(const onnx::NodeProto&)>& returned_input);
 
  private:

@@ -63,8 +63,7 @@ class ConstantFolding {
 
 }  // namespace
 
-/// A dimension that depends on the model's inputs is not computed if another one is copied: if that one is 0, the
-/// reshape would fail.
+/// No dimension that depends on the inputs is computed if another one is copied: at 0 the reshape would fail.
 std::optional<std::vector<std::int64_t>> reshape_argument(const std::vector<algebra::Poly>& requested,
                                                           const algebra::Shape& input) {
   std::vector<std::int64_t> argument;

@@ -122,8 +122,7 @@ class ZipReader {
   const std::string& place_;
 };
 
-/// Returns the content of each file by name, verified by its checksum. `place` is the archive in messages. Throws
-/// InputError.
+/// Returns the checked content of each file by name. `place` is the archive in messages. Throws InputError.
 std::map<std::string, std::string> parse_zip(std::string_view bytes, const std::string& place) {
   return ZipReader(bytes, place).files();
 }

@@ -48,8 +48,7 @@ class NodeParts {
   std::optional<Operand> add(const char* op_type, const std::vector<std::optional<Operand>>& operands,
                              std::map<std::string, OnnxLiteral> attributes = {});
 
-  /// Returns a numeric attribute of the whole node, or its default by the mapping of an operator; nullopt if it has
-  /// none.
+  /// Returns a numeric attribute of the whole node, or its default by an operator's mapping; nullopt if it has none.
   std::optional<double> number_of(const std::string& attribute) const;
   const algebra::Shape& shape(const Operand& operand) const { return *bank_.value(*operand.value).type; }
   const std::string& reason() const { return reason_; }

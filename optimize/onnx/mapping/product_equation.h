@@ -1,5 +1,4 @@
-// Equations of an Einsum that are products of matrices: transpositions of the operands, a MatMul, and a transposition
-// of the result.
+// Equations of an Einsum that are products of matrices: a MatMul, with operands and result transposed.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +18,8 @@ struct ProductEquation {
 };
 
 /// Returns the product that the equation of two operands states, with as few transpositions as possible, or why it is
-/// none. `fixed` tells which operands are constant: transposing these is free. The index that both operands have and
-/// the result does not is the sum; it must be the only one. One operand has one index of its own, the other at least
-/// one.
+/// none. `fixed` tells which operands are constant: transposing these is free. The only index that both operands have
+/// and the result does not is the sum. One operand has one index of its own, the other at least one.
 std::variant<ProductEquation, std::string> read_product_equation(const std::string& equation,
                                                                  const std::vector<bool>& fixed);
 

@@ -49,8 +49,7 @@ bool schema_covers(const onnx::NodeProto& node, const onnx::OpSchema* schema) {
   });
 }
 
-/// Removes dimension names that the library generated: it numbers them from 0 in every query, so that only names of the
-/// query are meaningful.
+/// Removes dimension names that the library generated: it numbers them from 0 in every query.
 void remove_generated_dims(const onnx::GraphProto& query, onnx::GraphProto& types) {
   std::set<std::string> named;
   for (const auto& input : query.input()) {

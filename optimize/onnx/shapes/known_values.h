@@ -1,5 +1,4 @@
-// The known parts of a model's values while its nodes are imported in order: by constants, types and ONNX's operator
-// table.
+// Known parts of a model's values while nodes are imported in order: by constants, types and the operator table.
 #pragma once
 
 #include <onnx/onnx_pb.h>
