@@ -34,7 +34,7 @@ TEXT = ROOT / "data" / "rules" / "models.rules"
 # Sizes of weights and values of numbers in the models below, by name.
 WEIGHTS = {"w": (64, 64), "v": (64, 64), "down": (64, 4), "up": (4, 64), "b": (64,), "c": (64,), "row": (1, 64), "wide": (8, 64),
            "s": (64,), "t": (64,), "m": (64,), "d": (64,), "few": (64, 4), "k": (16, 8, 1, 1), "kb": (16,), "ones": (1, 16, 1, 1), "ch": (16, 1, 1),
-           "wide_k": (16, 8, 3, 3), "line": (16, 8, 3), "cube": (16, 8, 1, 2, 2), "lines": (16, 1), "batch_lines": (1, 16, 1)}
+           "wide_k": (16, 8, 3, 3), "line": (16, 8, 3), "cube": (16, 8, 1, 2, 2), "turned": (8, 16, 1, 2, 2), "lines": (16, 1), "batch_lines": (1, 16, 1)}
 NUMBERS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "sixth": 1 / 6, "half": 0.5, "less": -1, "low": -0.5}
 
 # Sizes of the input and the result, nodes, and how many nodes of each operator are left.
@@ -85,6 +85,7 @@ GAINS = [
     ("1, 8, 9, 8", "1, 16, 4, 8", "p = Conv<pads = [0, 2, 0, 2], strides = [2, 1], dilations = [1, 2]>(x, wide_k) y = BatchNormalization(p, kb, kb, kb, kb)",
      {"Conv": 1}),
     ("1, 8, 3, 4, 5", "1, 16, 3, 3, 4", "p = Conv(x, cube) y = BatchNormalization(p, kb, kb, kb, kb)", {"Conv": 1}),
+    ("1, 8, 3, 4, 5", "1, 16, 3, 5, 6", "p = ConvTranspose(x, turned) y = BatchNormalization(p, kb, kb, kb, kb)", {"ConvTranspose": 1}),
     ("1, 8, 10", "1, 16, 5", "p = Conv<pads = [1, 1], strides = [2]>(x, line) y = BatchNormalization(p, kb, kb, kb, kb)", {"Conv": 1}),
 ]
 
