@@ -1,6 +1,8 @@
 // ONNX mappings at fixed ranks and parameters.
 #include "algebra/expansion/expander.h"
 
+#include <algorithm>
+
 namespace rulemill::algebra {
 
 OnnxValue Expander::expand_onnx_value(const syntax::OnnxValueSyntax& syntax, syntax::Place at) {

@@ -1,6 +1,8 @@
 // Expands names, inputs and sizes of an operator at fixed ranks and parameters.
 #include "algebra/expansion/expander.h"
 
+#include <algorithm>
+
 #include "algebra/expansion/pack_lengths.h"
 
 namespace rulemill::algebra {
