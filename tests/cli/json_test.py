@@ -135,6 +135,7 @@ class Reports(Case):
         self.report("optimize", lora, "--rules", db, "--no-benchmark", "--verifier", "definitions")
         self.report("equal", acnet, faster, "--rules", run, "--proof", self.shared / "models.proof")
         self.report("check", acnet, faster, "--proof", self.shared / "models.proof")
+        self.report("info", self.shared / "models.proof")
         self.report("optimize", acnet, "--only-clean", "--out", faster, "--proof", self.shared / "models.proof")
         self.report("variants", acnet, "--rules", run, "--count", "1", "--out", self.shared / "variants")
         self.report("gpu", "plan", lora)
