@@ -30,7 +30,13 @@ struct Tracked {
   static constexpr double underflow = std::numeric_limits<double>::min();
 };
 
-/// `is_zero`: what a result of 0 is over the reals, too.
+/// Whether a value of 0 is a sum of such exponentials.
+inline bool is_underflowed(Tracked sum) {
+  return sum.value == 0 && sum.error > 0 && sum.error < std::sqrt(Tracked::underflow);
+}
+
+/// Returns the result of an operation, or NaN if it left the range of doubles though its operands are finite.
+/// `is_zero`: a result of 0 is 0 over the reals, too.
 inline double in_range(double result, double a, double b, bool is_zero) {
   const bool is_lost = !std::isnormal(result) && !(result == 0 && is_zero) && std::isfinite(a) && std::isfinite(b);
   return is_lost ? std::numeric_limits<double>::quiet_NaN() : result;

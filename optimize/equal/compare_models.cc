@@ -16,6 +16,7 @@
 #include "optimize/equal/sweep.h"
 #include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
+#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/identity/constant_part.h"
 #include "optimize/onnx/operators/element_function.h"
 #include "optimize/onnx/subgraphs.h"
@@ -39,12 +40,11 @@ constexpr std::uint32_t quick_max_failures = 2, thorough_max_failures = 8;
 /// Seconds that onnxruntime has for the constants of a model.
 constexpr double constants_timeout = 60;
 
-/// An infinity that floats of a type compute is none over the reals, and may stand for different numbers.
-bool is_computed(const InputTensor& tensor) {
-  using onnx::TensorProto;
-  constexpr int floats[] = {TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16, TensorProto::DOUBLE};
-  return std::ranges::count(floats, tensor.onnx_type) == 0 ||
-         is_finite(make_raw_tensor(tensor.onnx_type, tensor.shape, tensor.raw));
+/// Whether an element may have overflowed: such an infinity is none over the reals, and may stand for different
+/// numbers.
+bool may_have_overflowed(const InputTensor& tensor) {
+  const auto type = to_data_type(tensor.onnx_type);
+  return type && is_float(*type) && !is_finite(make_raw_tensor(tensor.onnx_type, tensor.shape, tensor.raw));
 }
 
 /// A model with the parts of it under names that do not depend on it.
@@ -194,7 +194,7 @@ class ModelComparison {
     for (const auto& [named, import] : models) {
       const auto part = constant_part(named->model, *import);
       const auto values = part ? constant_values(part->model, options_.onnxruntime, constants_timeout) : std::nullopt;
-      if (!values || !std::ranges::all_of(*values, is_computed)) continue;
+      if (!values || std::ranges::any_of(*values, may_have_overflowed)) continue;
       OnnxModel model = named->model;
       store_values(model, *part, *values);
       *named = NamedModel(std::move(model), context_.library);

@@ -31,11 +31,11 @@ Tracked element_of(const algebra::Tensor& tensor, std::size_t i) {
 /// Returns the difference in units of the bound of both errors, 0 if rounding to the type makes both equal; nullopt if
 /// it is too large, or one has left the range of the type: then what is stored says nothing of the other.
 std::optional<double> difference_of(Tracked a, Tracked b, DataType type) {
-  const double error = a.error + b.error;
-  if (a.value == 0 && error > 0 && error < std::sqrt(Tracked::underflow)) return std::nullopt;
+  if (is_underflowed(a) || is_underflowed(b)) return std::nullopt;
   if (a.value == b.value) return 0;
   if (!is_in_range(a.value, type) || !is_in_range(b.value, type)) return std::nullopt;
   if (rounded(a.value, type) == rounded(b.value, type)) return 0;
+  const double error = a.error + b.error;
   if (error == 0 || std::isinf(error)) return std::nullopt;
   const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * error);
   return difference <= max_constant_errors ? std::optional(difference) : std::nullopt;

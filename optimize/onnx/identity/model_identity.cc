@@ -1,5 +1,6 @@
 #include "optimize/onnx/identity/model_identity.h"
 
+#include <google/protobuf/unknown_field_set.h>
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
@@ -132,8 +133,7 @@ class NodeKeys {
 
  private:
   std::string function_key(const onnx::NodeProto& node) const {
-    std::string key =
-        unnamed(node).SerializeAsString() + "\n" + domain_of(node.domain()) + "\n" + version_of(node) + "\n";
+    std::string key = operator_bytes(node) + "\n" + domain_of(node.domain()) + "\n" + version_of(node) + "\n";
     const auto shape_of = [](const auto& names) {
       std::string present;
       for (const std::string& name : names) present += name.empty() ? '-' : 'x';
@@ -153,17 +153,21 @@ class NodeKeys {
 
   static std::string domain_of(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-  /// Keeps the operator, and fields that this version of ONNX does not know, but for notes on the node.
-  static onnx::NodeProto unnamed(onnx::NodeProto node) {
+  /// Returns the operator, and fields that this version of ONNX may not know, but for notes on the node.
+  static std::string operator_bytes(onnx::NodeProto node) {
     node.clear_name();
     node.clear_doc_string();
     node.clear_input();
     node.clear_output();
     node.clear_attribute();
     node.clear_domain();
-    constexpr int metadata_field = 9;  // NodeProto.metadata_props
-    node.mutable_unknown_fields()->DeleteByNumber(metadata_field);
-    return node;
+    google::protobuf::UnknownFieldSet fields;
+    fields.ParseFromString(node.SerializeAsString());
+    constexpr int metadata_field = 9;
+    fields.DeleteByNumber(metadata_field);
+    std::string bytes;
+    fields.SerializeToString(&bytes);
+    return bytes;
   }
 
   /// A Constant node has the key of an initializer of the same content.
