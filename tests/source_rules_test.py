@@ -228,8 +228,12 @@ def check_readme(name):
     readme = ROOT / name / "README.md"
     if not readme.is_file():
         yield f"{name}/: no README.md"
-    elif len(readme.read_text(encoding="utf-8").splitlines()) > MAX_README_LINES:
+        return
+    lines = readme.read_text(encoding="utf-8").splitlines()
+    if len(lines) > MAX_README_LINES:
         yield f"{name}/README.md: more than {MAX_README_LINES} lines"
+    if not lines or not lines[0].startswith("# "):
+        yield f"{name}/README.md:1: expected a title, '# …'"
 
 
 def check_operator_names():
