@@ -9,7 +9,6 @@ import collections
 import contextlib
 import copy
 import functools
-import io
 import re
 import sys
 import types
@@ -95,21 +94,16 @@ class Instance:
         constants = [numpy_helper.from_array(leaf.value, name) for name, leaf in self.leaves.items() if leaf.constant]
         outputs = [info(name, None if names else self.known[name].shape) for name in self.outputs]
         graph = helper.make_graph([node.proto() for node in self.nodes], "instance", inputs, outputs, constants)
-        domains = {"": self.opset, **{node.domain: 1 for node in self.nodes if node.domain}}
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*each) for each in domains.items()], ir_version=IR_VERSION)
-        if names:
-            return onnx.shape_inference.infer_shapes(model, data_prop=True)
-        if self.annotated:
-            inner = [name for node in self.nodes for name in node.outputs if name in self.known and name not in self.outputs]
+        if self.annotated and not names:
+            inner = [name for node in self.nodes for name in node.outputs if name not in self.outputs]
             graph.value_info.extend(info(name, self.known[name].shape) for name in inner)
-            model.graph.CopyFrom(graph)
-        return model
+        model = _model(graph, self.nodes, self.opset)
+        return onnx.shape_inference.infer_shapes(model, data_prop=True) if names else model
 
     def evaluate(self) -> None:
         """Computes all values; raises what onnxruntime does."""
-        self.known = {name: leaf.value for name, leaf in self.leaves.items()}
-        for node in self.nodes:
-            self.known.update(run_node(node, self.known, self.opset))
+        leaves = {name: leaf.value for name, leaf in self.leaves.items()}
+        self.known = {**leaves, **values_of(self.nodes, leaves, self.opset)}
 
     def at(self, feeds: Mapping[str, Array]) -> "Instance":
         """The same model with other inputs."""
@@ -127,12 +121,18 @@ class Instance:
         return tuple((name, str(leaf.value.dtype), leaf.value.ndim, leaf.constant) for name, leaf in sorted(self.leaves.items()))
 
 
-def run_node(node: Node, known: Mapping[str, Array], opset: int) -> Feeds:
-    given = {name: known[name] for name in node.inputs if name}
-    inputs = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape) for name, value in given.items()]
-    graph = helper.make_graph([node.proto()], "node", inputs, [onnx.ValueInfoProto(name=name) for name in node.outputs])
-    opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(node.domain, 1)] if node.domain else [])
-    return dict(zip(node.outputs, run(helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION), given)))
+def values_of(nodes: Sequence[Node], known: Mapping[str, Array], opset: int) -> Feeds:
+    """The values that the nodes compute of known ones."""
+    outputs = [name for node in nodes for name in node.outputs]
+    read = {name for node in nodes for name in node.inputs if name} - set(outputs)
+    inputs = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(known[name].dtype), known[name].shape) for name in read]
+    graph = helper.make_graph([node.proto() for node in nodes], "nodes", inputs, [onnx.ValueInfoProto(name=name) for name in outputs])
+    return dict(zip(outputs, run(_model(graph, nodes, opset), {name: known[name] for name in read})))
+
+
+def _model(graph: onnx.GraphProto, nodes: Sequence[Node], opset: int) -> onnx.ModelProto:
+    domains = {"": opset, **{node.domain: 1 for node in nodes if node.domain}}
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid(*each) for each in domains.items()], ir_version=IR_VERSION)
 
 
 @functools.lru_cache(None)
@@ -252,7 +252,7 @@ class Generator:
                                 == runtime.schemadef.OpSchema.FormalParameterOption.Optional]
                     node.inputs = ["" if number in optional else name for number, name in enumerate(inputs)]
                 known = {**self.graph.known, **{name: leaf.value for name, leaf in new.items()}}
-                known.update(run_node(node, known, self.graph.opset))
+                known.update(values_of([node], known, self.graph.opset))
             except _NotDrawn:
                 raise
             except Exception as problem:  # onnxruntime's classes of errors have no common base
@@ -366,52 +366,65 @@ class Generator:
         length = self.pick([1, 1, 1, 2, 3, max(len(shape), 1), max(2 * len(shape), 1), max(len(shape) - 2, 1), max(2 * len(shape) - 4, 1)])
         return np.array([self.pick(few)] * length if self.chance(0.4) else [self.pick(few) for _ in range(length)], kind)
 
+    def other_integers(self, value: Array, near: Sequence[Array]) -> Array:
+        """Integers of which maybe all but one are as they were, or all are equal."""
+        new = self.integers(value.dtype, near)
+        if not value.size or not new.size or self.chance(0.4):
+            return new
+        value, number = np.array(value), new.reshape(-1)[int(self.random.integers(new.size))]
+        if self.chance(0.4):
+            return np.full_like(value, self.pick([0, number]))
+        value.reshape(-1)[int(self.random.integers(value.size))] = number
+        return value
+
     def changed(self, given: Instance) -> Optional[Instance]:
         """A copy with other constants or attributes, if it can be evaluated."""
-        self.graph = copy.deepcopy(given)
-        graph = self.graph
+        self.graph = graph = copy.deepcopy(given)
+        is_known = True  # as far as the search needs it
         for _ in range(self.pick([1, 1, 1, 2, 3])):
-            free = [name for name, leaf in graph.leaves.items() if not leaf.stated]
+            free = [leaf for leaf in graph.leaves.values() if not leaf.stated]
             node = self.pick(graph.nodes)
-            if free and self.chance(0.7):
-                leaf = graph.leaves[self.pick(free)]
-                near = [value for name, value in graph.known.items() if value is not leaf.value]
+            if free and self.chance(0.8):
+                leaf = self.pick(free)
+                near = [value for value in graph.known.values() if value is not leaf.value]
                 if self.chance(0.2):
                     leaf.constant = not leaf.constant
-                elif leaf.value.dtype.kind == "i" and self.chance(0.7):
-                    leaf.value = self.integers(leaf.value.dtype, near)
+                elif self.chance(0.5) and leaf.value.dtype.kind == "f":
+                    leaf.value, leaf.constant = np.full_like(leaf.value, self.pick([0, 1, *self.numbers])), True
+                elif self.chance(0.3) and leaf.value.dtype.kind == "f":
+                    leaf.value = self.elements(leaf.value.dtype, leaf.value.shape, leaf.constant)
                 else:
-                    shape = leaf.value.shape if self.chance(0.6) else self.shape(near)
-                    leaf.value = self.elements(leaf.value.dtype, shape, leaf.constant)
-            elif node.attributes:
-                name = self.pick(sorted(node.attributes))
-                declared = schema(node.kind, node.domain, graph.opset)
-                near = [graph.known[each] for each in node.inputs if each]
-                value = self.attribute(declared.attributes[name], near) if declared and name in declared.attributes else None
-                if value is not None:
-                    node.attributes[name] = value
+                    is_known = False
+                    is_whole = leaf.value.dtype.kind == "i" and self.chance(0.8)
+                    leaf.constant = leaf.constant or is_whole and self.chance(0.8)
+                    leaf.value = self.other_integers(leaf.value, near) if is_whole else self.elements(leaf.value.dtype, self.shape(near), leaf.constant)
             else:
-                graph.opset = self.pick(OPSETS)
+                is_known = False
+                declared = schema(node.kind, node.domain, graph.opset)
+                name = self.pick(sorted(node.attributes)) if node.attributes and self.chance(0.9) else ""
+                if declared and name in declared.attributes:
+                    value = self.attribute(declared.attributes[name], [graph.known[each] for each in node.inputs if each])
+                    node.attributes[name] = node.attributes[name] if value is None else value
+                else:
+                    graph.opset = self.pick(OPSETS)
         with contextlib.suppress(Exception):
-            graph.evaluate()
+            if not is_known:
+                graph.evaluate()
             return graph
         return None
 
     def smaller(self, given: Instance) -> Optional[Instance]:
-        """A copy with one size reduced, an attribute left out, or simpler elements."""
+        """A copy with a size reduced or an attribute left out."""
         graph = copy.deepcopy(given)
         sizes = sorted({size for leaf in graph.leaves.values() for size in leaf.value.shape if size > 1})
         nodes = [node for node in graph.nodes if node.attributes]
-        if sizes and self.chance(0.5):
+        if sizes and self.chance(0.6):
             size = self.pick(sizes)
             for leaf in graph.leaves.values():
-                leaf.value = leaf.value[tuple(slice(0, max(1, size - 1) if each == size else None) for each in leaf.value.shape)]
-        elif nodes and self.chance(0.5):
+                leaf.value = leaf.value[tuple(slice(size - 1 if each == size else None) for each in leaf.value.shape)]
+        elif nodes:
             node = self.pick(nodes)
             del node.attributes[self.pick(sorted(node.attributes))]
-        elif graph.leaves:
-            leaf = graph.leaves[self.pick(sorted(graph.leaves))]
-            leaf.value = np.round(leaf.value) if leaf.value.dtype.kind == "f" else leaf.value
         with contextlib.suppress(Exception):
             graph.evaluate()
             return graph
@@ -432,24 +445,28 @@ class Generator:
         fail = onnxscript.rewriter.MatchResult.fail
         rewritten = ir.serde.deserialize_model(model)
         rules = onnxscript.rewriter.RewriteRuleSet(list(self.rules))
-        error = None
+
+        def noted(result: Any, reason: str = "", *rest: Any) -> Any:
+            if sys._getframe(1).f_code.co_filename in self.files:
+                reasons.append(str(reason))
+            return fail(result, reason, *rest)
+
+        error = after = None
         try:
-            onnxscript.rewriter.MatchResult.fail = lambda self, reason="", *rest: (reasons.append(str(reason)), fail(self, reason, *rest))[1]
+            onnxscript.rewriter.MatchResult.fail = noted
             sys.settrace(trace)
-            count = rules.apply_to_model(rewritten)
+            fired = rules.apply_to_model(rewritten) > 0
+            sys.settrace(None)
+            if fired:
+                for each in ("RemoveUnusedNodesPass", "RemoveUnusedFunctionsPass", "RemoveUnusedOpsetsPass"):
+                    getattr(onnxscript.rewriter.common_passes, each)()(rewritten)
+                after = ir.serde.serialize_model(rewritten)
         except Exception as problem:
-            count, error = 0, f"{type(problem).__name__}: {brief(problem)}"
+            error = f"{type(problem).__name__}: {brief(problem.__cause__ or problem)}"
         finally:
             sys.settrace(None)
             onnxscript.rewriter.MatchResult.fail = fail
-        after = None
-        if count:
-            with contextlib.redirect_stdout(io.StringIO()):
-                clean = onnxscript.rewriter.common_passes
-                for each in (clean.RemoveUnusedNodesPass(), clean.RemoveUnusedFunctionsPass(), clean.RemoveUnusedOpsetsPass()):
-                    each(rewritten)
-            after = ir.serde.serialize_model(rewritten)
-        else:
+        if after is None:
             self.problems[len(model.graph.node), f"refused: {reasons[-1] if reasons else 'by the check'}"] += 1
         return Applied(after, error, frozenset(lines))
 
