@@ -170,7 +170,7 @@ def _instances(generator: Generator, seconds: float, models: int) -> Tuple[List[
     begin = news = now = time.process_time()
     building = 0.0  # it takes longest
     while now < begin + seconds and (len(found) < 2 * models or now < news + seconds / 8):
-        if kept and building > 0.3 * (now - begin):
+        if kept and building > (0.5 if found else 0.25) * (now - begin):
             instance = generator.changed(kept[-1] if generator.chance(0.4) else generator.pick(kept))
             now = time.process_time()
         else:
@@ -186,12 +186,14 @@ def _instances(generator: Generator, seconds: float, models: int) -> Tuple[List[
         if applied.error and instance.feeds():
             failures.setdefault(applied.error, instance)
         if applied.after and instance.feeds():
-            found.setdefault((applied.lines, instance.ranks()), instance)
-    by_lines: Dict[Any, List[Instance]] = {}
-    for (covered, _), instance in sorted(found.items(), key=lambda each: not any(max(value.shape, default=1) > 1 for value in each[1].feeds().values())):
-        by_lines.setdefault(covered, []).append(instance)
-    turns = [each[number] for number in range(models) for each in by_lines.values() if number < len(each)]
-    return turns[:models], failures
+            found.setdefault((applied.lines, instance.kinds(), instance.ranks()), instance)
+    chosen: List[Tuple[Any, Instance]] = []
+    while found and len(chosen) < models:
+        likeness = lambda key: sum((lines == key[0]) + (kinds == key[1]) + (shapes == key[2]) for (lines, kinds, shapes), _ in chosen)
+        key = min(found, key=lambda key: (likeness(key), not any(max(each.shape, default=1) > 1 for each in found[key].feeds().values()),
+                                          any(kind not in ("float32", "int64") for kind in key[1])))
+        chosen.append((key, found.pop(key)))
+    return [instance for _, instance in chosen], failures
 
 
 def _shown(generator: Generator, instance: Instance) -> Shown:
@@ -294,7 +296,10 @@ def _compared(before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[st
         with contextlib.suppress(KeyError, ValueError, AttributeError):
             _refute(before, after, {name: verdict.inputs[name].astype(value.dtype) if value.dtype.kind == "f" else value for name, value in feeds.items()})
         return "not shown", "different in rulemill, not in onnxruntime"
-    return verdict.status, "" if verdict.equal else str((verdict.open or {}).get("before", ""))[:200]
+    if verdict.equal:
+        limits = {f"{name} {sign} {bound}" for key, sign in (("lower_bounds", ">="), ("upper_bounds", "<=")) for name, bound in verdict.raw[key].items()}
+        return "equal", f"for {', '.join(sorted(limits))}" if limits else ""
+    return "not shown", str((verdict.open or {}).get("before", ""))[:200]
 
 
 def _other(value: Any, seed: int) -> Any:

@@ -116,9 +116,11 @@ class Instance:
     def size(self) -> int:
         return sum(leaf.value.size for leaf in self.leaves.values()) + sum(len(node.attributes) for node in self.nodes)
 
+    def kinds(self) -> Tuple[str, ...]:
+        return tuple(sorted({str(leaf.value.dtype) for leaf in self.leaves.values()}))
+
     def ranks(self) -> Tuple[Any, ...]:
-        """What was varied, beside constants and attributes."""
-        return tuple((name, str(leaf.value.dtype), leaf.value.ndim, leaf.constant) for name, leaf in sorted(self.leaves.items()))
+        return tuple((name, leaf.value.ndim, leaf.constant) for name, leaf in sorted(self.leaves.items()))
 
 
 def values_of(nodes: Sequence[Node], known: Mapping[str, Array], opset: int) -> Feeds:
