@@ -85,6 +85,10 @@ def rewrite_with(program, model):
     if program == "onnxscript rewriter":
         import onnxscript.rewriter
         return onnxscript.rewriter.rewrite(model)
+    if program.startswith("onnxscript "):  # a rule that is not applied by default
+        import onnxscript.rewriter.rules.common
+        rules = getattr(onnxscript.rewriter.rules.common, program.split()[1])
+        return onnxscript.rewriter.rewrite(model, onnxscript.rewriter.RewriteRuleSet(list(rules) if hasattr(rules, "rules") else [rules]))
     import onnxoptimizer
     return onnxoptimizer.optimize(model)
 
