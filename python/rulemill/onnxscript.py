@@ -252,8 +252,8 @@ def _refute(before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str,
     expected = run(before, feeds)
     if difference := _difference(expected, lambda: run(after, feeds)):
         with contextlib.suppress(Exception):
-            reference = onnx.reference.ReferenceEvaluator(before).run(None, dict(feeds))
-            if _difference(expected, lambda: reference):
+            reference: Any = onnx.reference.ReferenceEvaluator(before).run(None, dict(feeds))
+            if _difference(expected, lambda: list(reference)):
                 return
         raise _Wrong(difference + where, feeds)
 

@@ -14,6 +14,7 @@ import sys
 import types
 from dataclasses import dataclass, field
 from typing import Any, Counter, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from unittest import mock
 
 import numpy as np
 import onnx
@@ -21,6 +22,7 @@ import onnxruntime
 import onnxscript.rewriter
 from onnx import helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+from onnx_ir.passes import common as passes
 from onnxscript import ir
 from onnxscript.rewriter import _pattern_ir as patterns
 
@@ -45,7 +47,7 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> List[Array]:
     return list(session.run(None, {name: value for name, value in feeds.items() if name in read}))
 
 
-def brief(problem: Exception) -> str:
+def brief(problem: BaseException) -> str:
     """The message without onnxruntime's numbers and places."""
     text = re.sub(r"\[ONNXRuntimeError\] : \d+ : \w+ : |\S*\.(cc|h):\d+ |Non-zero status code returned while |Status Message: ", "", str(problem))
     return " ".join(text.split())[:160]
@@ -114,7 +116,7 @@ class Instance:
         return other
 
     def size(self) -> int:
-        return sum(leaf.value.size for leaf in self.leaves.values()) + sum(len(node.attributes) for node in self.nodes)
+        return sum(int(leaf.value.size) for leaf in self.leaves.values()) + sum(len(node.attributes) for node in self.nodes)
 
     def kinds(self) -> Tuple[str, ...]:
         return tuple(sorted({str(leaf.value.dtype) for leaf in self.leaves.values()}))
@@ -245,7 +247,8 @@ class Generator:
         outputs = [f"{each.name or kind}_{len(self.named)}_{number}" for number, each in enumerate(pattern.outputs)]
         error = ""
         for _ in range(self.pick(DRAWS) * (1 + sum(name not in self.graph.known for name in inputs))):
-            new, shared = {}, {}
+            new: Dict[str, Leaf] = {}
+            shared: Dict[str, Any] = {}
             try:
                 self.draw_leaves(declared, inputs, new)
                 node = Node(kind, domain, inputs, outputs, self.draw_attributes(pattern, declared, inputs, new, shared))
@@ -455,19 +458,18 @@ class Generator:
 
         error = after = None
         try:
-            onnxscript.rewriter.MatchResult.fail = noted
-            sys.settrace(trace)
-            fired = rules.apply_to_model(rewritten) > 0
-            sys.settrace(None)
+            with mock.patch.object(onnxscript.rewriter.MatchResult, "fail", noted):
+                sys.settrace(trace)
+                fired = rules.apply_to_model(rewritten) > 0
+                sys.settrace(None)
             if fired:
-                for each in ("RemoveUnusedNodesPass", "RemoveUnusedFunctionsPass", "RemoveUnusedOpsetsPass"):
-                    getattr(onnxscript.rewriter.common_passes, each)()(rewritten)
+                for each in (passes.RemoveUnusedNodesPass(), passes.RemoveUnusedFunctionsPass(), passes.RemoveUnusedOpsetsPass()):
+                    each(rewritten)
                 after = ir.serde.serialize_model(rewritten)
         except Exception as problem:
             error = f"{type(problem).__name__}: {brief(problem.__cause__ or problem)}"
         finally:
             sys.settrace(None)
-            onnxscript.rewriter.MatchResult.fail = fail
         if after is None:
             self.problems[len(model.graph.node), f"refused: {reasons[-1] if reasons else 'by the check'}"] += 1
         return Applied(after, error, frozenset(lines))
