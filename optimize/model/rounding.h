@@ -16,6 +16,9 @@ float from_bfloat16(std::uint16_t bits);
 
 /// Returns the largest relative error of rounding a number to the type; 0 for Boolean and integer types.
 double unit_roundoff(DataType type);
+/// Returns the smallest positive number of a float type that has all its digits. Smaller ones are multiples of it times
+/// twice the unit roundoff.
+double smallest_normal(DataType type);
 /// Returns the nearest number of the type.
 double rounded(double value, DataType type);
 /// Returns whether the type has the number within its relative error: smaller than its range, a number is no longer

@@ -29,13 +29,19 @@ Tracked element_of(const algebra::Tensor& tensor, std::size_t i) {
 }
 
 /// Returns the difference in units of the bound of both errors, 0 if rounding to the type makes both equal; nullopt if
-/// it is too large, or one has left the range of the type: then what is stored says nothing of the other.
-std::optional<double> difference_of(Tracked a, Tracked b, DataType type) {
+/// it is too large, or one has left the range of the type: then what is stored says nothing of the other. Only a number
+/// that underflows agrees with the stored one to which it is rounded, if `are_small`: if numbers below the normal ones
+/// are less than a rounding error of others in these constants.
+std::optional<double> difference_of(Tracked a, Tracked b, DataType type, bool are_small) {
   if (is_underflowed(a) || is_underflowed(b)) return std::nullopt;
   if (a.value == b.value) return 0;
-  if (!is_in_range(a.value, type) || !is_in_range(b.value, type)) return std::nullopt;
-  if (rounded(a.value, type) == rounded(b.value, type)) return 0;
-  const double error = a.error + b.error;
+  const bool is_first_stored = is_in_range(a.value, type), is_second_stored = is_in_range(b.value, type);
+  const bool is_lost = !is_first_stored || !is_second_stored;
+  const double first = rounded(a.value, type), second = rounded(b.value, type);
+  if (is_lost && (is_first_stored == is_second_stored || !are_small || !std::isfinite(first + second)))
+    return std::nullopt;
+  if (first == second) return 0;
+  const double error = a.error + b.error + (is_lost ? smallest_normal(type) : 0);
   if (error == 0 || std::isinf(error)) return std::nullopt;
   const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * error);
   return difference <= max_constant_errors ? std::optional(difference) : std::nullopt;
@@ -43,23 +49,23 @@ std::optional<double> difference_of(Tracked a, Tracked b, DataType type) {
 
 /// Returns the largest difference of elements; nullopt if some do not agree.
 template <class At>
-std::optional<double> largest_difference(std::size_t count, DataType type, const At& at) {
+std::optional<double> largest_difference(std::size_t count, DataType type, bool are_small, const At& at) {
   double largest = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto [a, b] = at(i);
-    const auto difference = difference_of(a, b, type);
+    const auto difference = difference_of(a, b, type, are_small);
     if (!difference) return std::nullopt;
     largest = std::max(largest, *difference);
   }
   return largest;
 }
 
-bool has_small_errors(const algebra::Tensor& tensor, DataType type) {
-  const auto magnitude = [](double element) { return std::isfinite(element) ? std::abs(element) : 0; };
-  double largest = 0, error = 0;
-  for (const double element : tensor.values) largest = std::max(largest, magnitude(element));
-  for (const double each : tensor.errors) error = std::max(error, each);
-  return error * unit_roundoff(type) <= max_relative_error * largest;
+/// Returns the size of the largest element that is a real number.
+double largest_of(const algebra::Tensor& tensor) {
+  double largest = 0;
+  for (const double element : tensor.values)
+    if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
+  return largest;
 }
 
 }  // namespace
@@ -93,7 +99,11 @@ const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
   if (!elements) return sample;
   sample.is_finite = std::ranges::all_of(elements->values, [](double element) { return std::isfinite(element); });
   sample.is_exact = std::ranges::all_of(elements->errors, [](double error) { return error == 0; });
-  sample.is_accurate = has_small_errors(*elements, bank_->value(value).type.data_type);
+  const DataType type = bank_->value(value).type.data_type;
+  const double roundoff = unit_roundoff(type), largest = largest_of(*elements);
+  const double error = elements->errors.empty() ? 0 : std::ranges::max(elements->errors);
+  sample.is_accurate = error * roundoff <= max_relative_error * largest;
+  sample.has_large = smallest_normal(type) <= roundoff * largest;
   const std::size_t step = std::max<std::size_t>(1, elements->values.size() / max_samples);
   for (std::size_t i = 0; i < elements->values.size(); i += step) sample.elements.push_back(element_of(*elements, i));
   return sample;
@@ -109,9 +119,10 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
     return std::nullopt;
   const std::vector<Tracked> first = sample(a).elements;  // a copy, because the table may grow
   const std::vector<Tracked>& second = sample(b).elements;
-  if (first.empty() || second.empty() || !largest_difference(first.size(), type.data_type, [&](std::size_t i) {
-        return std::pair(first[i], second[i]);
-      })) {
+  const bool are_small = sample(a).has_large && sample(b).has_large;
+  if (first.empty() || second.empty() ||
+      !largest_difference(first.size(), type.data_type, are_small,
+                          [&](std::size_t i) { return std::pair(first[i], second[i]); })) {
     return std::nullopt;
   }
   if (are_of_one_model(a, b) && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
@@ -119,7 +130,7 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   if (is_new) {
     const auto before = elements_of(a), after = elements_of(b);
     if (!before || !after) return std::nullopt;
-    known->second = largest_difference(before->values.size(), type.data_type, [&](std::size_t i) {
+    known->second = largest_difference(before->values.size(), type.data_type, are_small, [&](std::size_t i) {
       return std::pair(element_of(*before, i), element_of(*after, i));
     });
   }

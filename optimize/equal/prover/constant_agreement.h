@@ -55,9 +55,10 @@ class ConstantComparison {
  private:
   bool are_of_one_model(ValueId a, ValueId b) const;
 
-  /// Some elements; none if the constant is too large.
+  /// Some elements; none if the constant is too large. `has_large`: beside its largest element, numbers below the
+  /// normal ones of the type are less than a rounding error.
   struct Sample {
-    bool is_finite = false, is_exact = false, is_accurate = false;
+    bool is_finite = false, is_exact = false, is_accurate = false, has_large = false;
     std::vector<algebra::Tracked> elements;
   };
 
