@@ -16,6 +16,7 @@ import importlib
 import inspect
 import json
 import logging
+import multiprocessing
 import pathlib
 import pkgutil
 import re
@@ -340,6 +341,21 @@ def _write(generator: Generator, instance: Instance, folder: pathlib.Path, detai
     (folder / "detail.txt").write_text(detail + "\n", encoding="utf-8")
 
 
+def _compared_apart(rule: Rule, options: argparse.Namespace) -> RuleVerdict:
+    """The verdict by another process, since onnxruntime ends its process on some models that are drawn; then by one with another seed."""
+    context = multiprocessing.get_context("fork")  # rules are functions, which no other way passes on
+    for seed in (options.seed, options.seed + 1):
+        receiver, sender = context.Pipe(duplex=False)
+        work = lambda seed=seed, sender=sender: sender.send(compare(rule.forms, rule.name, seconds=options.seconds, models=options.models, seed=seed, out=options.out))
+        process = context.Process(target=work)
+        process.start()
+        sender.close()
+        with contextlib.suppress(EOFError):
+            return receiver.recv()  # type: ignore[no-any-return]
+        process.join()
+    return RuleVerdict(rule.name, [], f"the search ended with exit code {process.exitcode}")
+
+
 def versions() -> Dict[str, str]:
     return {"rulemill": program.version(), **{each.__name__: each.__version__ for each in (onnxscript, onnx, onnxruntime)}}
 
@@ -361,7 +377,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     verdicts: List[RuleVerdict] = []
     for rule in found:
         if re.search(options.only, rule.name):
-            verdicts.append(compare(rule.forms, rule.name, seconds=options.seconds, models=options.models, seed=options.seed, out=options.out))
+            verdicts.append(_compared_apart(rule, options))
             print(verdicts[-1], flush=True)
             if options.json:
                 results = [{"status": each.status, **asdict(each)} for each in verdicts]

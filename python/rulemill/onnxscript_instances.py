@@ -344,32 +344,33 @@ class Generator:
         return np.array(values > 0 if kind.kind == "b" else np.abs(values) if kind.kind == "u" else values).astype(kind)
 
     def integers(self, kind: Any, near: Sequence[Array]) -> Array:
+        return self.whole_numbers(near).astype(kind)
+
+    def whole_numbers(self, near: Sequence[Array]) -> Array:
         """Integers that may be a shape, axes, bounds or indices of other operands."""
         known = [*near, *self.graph.known.values()]
         shapes = [list(value.shape) for value in (near if near and self.chance(0.7) else known)] or [[2, 3]]
         shape = list(self.pick(shapes))
         form = int(self.random.integers(8))
         if form == 0:
-            return np.array(shape, kind)
+            return np.array(shape, "i8")
         if form == 1:  # merged, and maybe split again
             cut = sorted(self.random.integers(0, len(shape) + 1, 2))
             merged = [int(np.prod(shape[cut[0]:cut[1]]))] * int(cut[0] < cut[1])
-            return np.array([*shape[:cut[0]], *merged, *([1] * self.chance(0.2)), *shape[cut[1]:]], kind)
+            return np.array([*shape[:cut[0]], *merged, *([1] * self.chance(0.2)), *shape[cut[1]:]], "i8")
         if form == 2:
-            return np.array(self.random.permutation(len(shape)), kind)
+            return np.array(self.random.permutation(len(shape)), "i8")
         if form == 3 and shape:
             shape[int(self.random.integers(len(shape)))] = self.pick([-1, 0, 1])
-            return np.array(shape, kind)
+            return np.array(shape, "i8")
         if form == 4 and shape:
-            return np.arange(self.pick(shape)).astype(kind).reshape([(-1,), (-1, 1)][self.chance(0.5)])
+            return np.arange(self.pick(shape)).reshape([(-1,), (-1, 1)][self.chance(0.5)])
         sizes = [size for each in shapes for size in each]
-        few = [0, 0, 1, 1, 2, -1, *sizes, *(size // 2 for size in sizes), *self.whole]
-        if kind.itemsize == 8:
-            few.append(np.iinfo("i8").max)
+        few = [0, 0, 1, 1, 2, -1, *sizes, *(size // 2 for size in sizes), *self.whole, np.iinfo("i8").max]
         if form == 5:
-            return np.array(self.pick(few), kind)
+            return np.array(self.pick(few), "i8")
         length = self.pick([1, 1, 1, 2, 3, max(len(shape), 1), max(2 * len(shape), 1), max(len(shape) - 2, 1), max(2 * len(shape) - 4, 1)])
-        return np.array([self.pick(few)] * length if self.chance(0.4) else [self.pick(few) for _ in range(length)], kind)
+        return np.array([self.pick(few)] * length if self.chance(0.4) else [self.pick(few) for _ in range(length)], "i8")
 
     def other_integers(self, value: Array, near: Sequence[Array]) -> Array:
         """Integers of which maybe all but one are as they were, or all are equal."""
