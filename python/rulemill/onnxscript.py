@@ -35,7 +35,7 @@ try:
     import onnx.reference
     import onnxruntime
     import onnxscript.rewriter
-    from onnxscript.rewriter import RewriteRule, RewriteRuleClassBase, RewriteRuleSet
+    from onnxscript.rewriter import RewriteRule, RewriteRuleClassBase
 
     from .onnxscript_instances import Generator, Instance, brief, run
 except ImportError as _missing:
