@@ -307,8 +307,9 @@ prove::ProofStageOptions Discovery::proof_options() const {
 }
 
 void Discovery::prove() {
-  const prove::ProveSummary summary = prove::prove_candidates(options_.out, dedup::candidates_file, candidates_digest(),
-                                                              library_, world_, proof_options());
+  prove::ProveSummary summary = prove::prove_candidates(options_.out, dedup::candidates_file, candidates_digest(),
+                                                        library_, world_, proof_options());
+  proved_ = std::move(summary.results);
   end_stage(prove::prove_stage, summary.seconds, summary.already_done);
   log_tasks(prove::prove_stage, summary.ranks);
   observer_.proved(summary);
@@ -336,8 +337,8 @@ void Discovery::prune() {
   provenance.build = options_.build;
   provenance.solver = "z3 " + prove::Z3Session::version();
   provenance.max_operators = profile_.max_ops;
-  const prove::PruneSummary summary =
-      prove::prune_rules(options_.out, candidates_digest(), library_, provenance, funnel_, world_, proof_options());
+  const prove::PruneSummary summary = prove::prune_rules(options_.out, candidates_digest(), library_, provenance,
+                                                         funnel_, world_, proof_options(), std::move(proved_));
   end_stage(prove::prune_stage, summary.seconds, summary.already_done);
   log_tasks(prove::prune_stage, summary.ranks);
   observer_.pruned(summary);

@@ -109,6 +109,7 @@ class Discovery {
   runtime::Communicator::Traffic traffic_;  // when the last stage ended
   std::vector<StageTime> times_;
   FunnelRows funnel_;
+  std::vector<prove::CandidateResult> proved_;  // on the first rank, from one stage to the next
 };
 
 }  // namespace rulemill::pipeline

@@ -232,16 +232,18 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
 std::string certificate_request(const std::string& statement, Certificate::Kind kind, const std::string& rule_instances,
                                 const std::map<std::string, std::string>& premises) {
   const bool derived = kind == Certificate::Kind::Derivation;
-  std::vector<std::string> lines, rules;  // rules: names and statements alternate
-  if (derived) lines = lines_of(rule_instances);
-  std::set<std::string> names;
-  for (const std::string& line : lines) {
-    const auto found = premises.find(rule_name_in(line));
-    if (found != premises.end() && names.insert(found->first).second)
-      rules.insert(rules.end(), {found->first, found->second});
-  }
+  std::vector<std::string> lines, names, rules;  // rules: numbers and statements alternate
+  const auto numbered = [&](const std::string& name) {
+    const std::string number = "#" + std::to_string(std::ranges::find(names, name) - names.begin());
+    if (std::ranges::find(names, name) != names.end()) return number;
+    names.push_back(name);
+    if (const auto premise = premises.find(name); premise != premises.end())
+      rules.insert(rules.end(), {number, premise->second});
+    return number;
+  };
+  if (derived) lines = lines_of(with_rules_renamed(rule_instances, numbered));
   runtime::Bytes request;
-  runtime::append_text(request, statement);
+  runtime::append_text(request, "rule statement" + statement.substr(statement.find('(')));
   runtime::append_value(request, derived);
   runtime::append_texts(request, lines);
   runtime::append_texts(request, rules);
@@ -274,6 +276,19 @@ std::string make_certificate(const std::string& packed_request, algebra::Library
   CertificateText certificate = make_certificate_without_proof(Certificate::Kind::Definitions, statement, rule, bank);
   certificate.proof = missing_proof(reason);
   return to_string(certificate);
+}
+
+std::string with_rule_instances(std::string_view certificate, const std::string& rule_instances) {
+  const std::vector<std::string> lines = lines_of(rule_instances);
+  const std::size_t begin = certificate.find("\n; use ") + 1;  // npos + 1 is 0
+  if (lines.empty() || begin == 0) return std::string(certificate);
+  std::string text(certificate.substr(0, begin));
+  std::size_t end = begin;
+  for (const std::string& line : lines) {
+    text += "; use " + line + "\n";
+    end = certificate.find('\n', end) + 1;
+  }
+  return text.append(certificate.substr(end));
 }
 
 std::string missing_proof(const std::string& reason) {
@@ -358,8 +373,10 @@ std::vector<UncertifiedRule> certify_with(algebra::RuleSet& rules, algebra::Libr
         statement_of(incomplete[item]->rule, bank, symbols), certificate.kind, certificate.text,
         derived ? premises.statements_for(lines_of(certificate.text)) : std::map<std::string, std::string>());
   };
-  make(incomplete.size(), request,
-       [&](std::size_t item, std::string text) { incomplete[item]->certificate.text = std::move(text); });
+  make(incomplete.size(), request, [&](std::size_t item, const std::string& text) {
+    std::string& certificate = incomplete[item]->certificate.text;  // its rule instances so far
+    certificate = with_rule_instances(text, certificate);
+  });
   std::vector<UncertifiedRule> uncertified;
   std::erase_if(rules.rules, [&](const algebra::RuleRecord& record) {
     const Certificate& certificate = record.certificate;

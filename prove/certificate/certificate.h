@@ -114,13 +114,17 @@ struct CertificateRequest {
   std::vector<std::string> rule_instances;
   std::map<std::string, std::string> premises;  // by name
 };
-/// Returns a request as bytes. `premises` may have more rules than the instances use; these are left out.
+/// Returns a request as bytes, which does not depend on the rules' names: the instances' rules are #0, #1, … in the
+/// order of first use. `premises` may have more rules than the instances use; these are left out.
 std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind,
                                 const std::string& rule_instances, const std::map<std::string, std::string>& premises);
 CertificateRequest unpack_request(std::string_view request);
-/// Returns the text of the requested certificate, with missing_proof if no checkable proof is found.
+/// Returns the text of the requested certificate, with missing_proof if no checkable proof is found; of a derived rule,
+/// with_rule_instances() then brings the rules' names back.
 std::string make_certificate(const std::string& packed_request, algebra::Library& library,
                              const ProverOptions& options);
+/// Returns a certificate with the lines of these rule instances instead of its own. One without any stays as it is.
+std::string with_rule_instances(std::string_view certificate, const std::string& rule_instances);
 
 /// Returns whether a certificate's text has a checkable proof.
 bool has_checkable_proof(const std::string& certificate);

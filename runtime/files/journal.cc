@@ -89,8 +89,7 @@ std::string first_line(const std::filesystem::path& path) {
 
 }  // namespace
 
-Journal::Journal(std::filesystem::path path, std::string_view owner, Appends appends)
-    : path_(std::move(path)), appends_(appends) {
+Journal::Journal(std::filesystem::path path, std::string_view owner) : path_(std::move(path)) {
   RM_CHECK(owner.find('\n') == std::string_view::npos, "a journal's owner must be one line");
   const std::string header = std::string(magic) + std::string(owner) + "\n";
   if (!std::filesystem::exists(path_)) write_file(path_, header);
@@ -119,7 +118,6 @@ Journal::Journal(std::filesystem::path path, std::string_view owner, Appends app
 
 Journal::Journal(Journal&& other) noexcept
     : path_(std::move(other.path_)),
-      appends_(other.appends_),
       descriptor_(std::exchange(other.descriptor_, -1)),
       size_(other.size_),
       buffer_(std::move(other.buffer_)),
@@ -137,11 +135,10 @@ Journal::~Journal() {
   ::close(descriptor_);
 }
 
-Journal Journal::open_in_folder(const std::filesystem::path& folder, const std::string& name, std::string_view owner,
-                                Appends appends) {
+Journal Journal::open_in_folder(const std::filesystem::path& folder, const std::string& name, std::string_view owner) {
   const std::filesystem::path path = folder / name;
   try {
-    Journal journal(path, owner, appends);
+    Journal journal(path, owner);
     if (journal.truncated_bytes_ > 0) {
       spdlog::warn("{}: the last {} are damaged; that work will be repeated", path.string(),
                    format_bytes(journal.truncated_bytes_));
@@ -151,7 +148,7 @@ Journal Journal::open_in_folder(const std::filesystem::path& folder, const std::
     spdlog::warn("{}; a new one is started", error.what());
   }
   std::filesystem::remove(path);
-  return Journal(path, owner, appends);
+  return Journal(path, owner);
 }
 
 Journal::Location Journal::append(std::string_view key, ByteView payload) {
@@ -164,7 +161,7 @@ Journal::Location Journal::append(std::string_view key, ByteView payload) {
   buffer_.insert(buffer_.end(), payload.begin(), payload.end());
   size_ += frame_bytes + key.size() + payload.size();
   const Location location{size_ - payload.size(), payload.size()};
-  if (appends_ == Appends::AtOnce || buffer_.size() >= max_buffer_bytes) flush();
+  if (buffer_.size() >= max_buffer_bytes) flush();
   return location;
 }
 
