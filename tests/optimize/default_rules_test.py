@@ -80,6 +80,12 @@ GAINS = [
     ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k, kb) q = Sub(p, ones) y = Div(q, ch)", {"Conv": 1}),
     ("2, 8, 10", "2, 16, 8", "p = Conv(x, line, kb) q = Div(p, lines) y = Sub(q, lines)", {"Conv": 1}),
     ("1, 8, 10", "1, 16, 8", "p = Conv(x, line, kb) q = Mul(p, batch_lines) y = Add(q, batch_lines)", {"Conv": 1}),
+    # Numbers and signs behind convolutions and products.
+    ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k, kb) y = Div(p, three)", {"Conv": 1}),
+    ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k, kb) q = Sub(p, three) y = Div(q, two)", {"Conv": 1}),
+    ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k, kb) y = Neg(p)", {"Conv": 1}),
+    ("2, 8, 10", "2, 16, 8", "p = Conv(x, line, kb) y = Sub(three, p)", {"Conv": 1}),
+    ("8, 64", "8, 64", "p = Gemm(x, w, b) y = Neg(p)", {"Gemm": 1}),
     # Convolutions of any rank and padding, with a batch norm.
     ("1, 8, 9, 8", "1, 16, 7, 6", "p = Conv(x, wide_k) y = BatchNormalization(p, kb, kb, kb, kb)", {"Conv": 1}),
     ("1, 8, 9, 8", "1, 16, 4, 8", "p = Conv<pads = [0, 2, 0, 2], strides = [2, 1], dilations = [1, 2]>(x, wide_k) y = BatchNormalization(p, kb, kb, kb, kb)",
