@@ -188,6 +188,18 @@ class DefaultRules(Case):
         self.assertEqual(self.optimized(model), {"Conv": 1})
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_equal_finds_numbers_behind_a_convolution_in_other_weights(self):
+        numbers = "float two = {2}, float one = {1}, float five = {5}, float three = {3}"
+        pair = (("1, 2, 3, 4", "1, -1", "c = Conv(x, k, b) s = Mul(c, two) a = Add(s, one) d = Div(a, five) y = Mul(d, three)"),
+                ("6, 12, 18, 24", "9, -3", "c = Conv(x, k, b) y = Div(c, five)"))
+        paths = [self.folder / f"{side}.onnx" for side in ("before", "after")]
+        for path, (kernel, bias, nodes) in zip(paths, pair):
+            onnx.save(onnx.parser.parse_model(
+                f'<ir_version: 8, opset_import: ["" : 17]> g (float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y) '
+                f"<float[2, 2, 1, 1] k = {{{kernel}}}, float[2] b = {{{bias}}}, {numbers}> {{ {nodes} }}"), path)
+        self.assertEqual(self.json("equal", *paths, env=self.environment)["verdict"], "equal")
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_models_become_the_forms_that_are_known_to_be_cheaper(self):
         import onnxruntime
         random = numpy.random.default_rng(0)
