@@ -61,7 +61,6 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-/// `defaults` keeps databases that are made for this run only.
 optimize::Summary optimize_model(optimize::Options& options, const std::string& runtime, const Context& context,
                                  std::vector<DefaultRules>& defaults) {
   StepProgress progress(context.progress, options.model.filename().string());
@@ -140,7 +139,7 @@ void run(Context& context, const OptimizeOptions& given) {
   }
   if (!given.proof.empty() && options.out == "-")
     throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
-  std::vector<DefaultRules> defaults;
+  std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   const optimize::Summary summary = optimize_model(options, given.runtime, context, defaults);
   if (!options.explain.empty()) {
     context.report = {{"explanations", optimize::to_json(summary.explanations)}};
