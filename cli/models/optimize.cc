@@ -61,10 +61,10 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-optimize::Summary optimize_model(optimize::Options& options, const std::string& runtime, const Context& context) {
+optimize::Summary optimize_model(optimize::Options& options, const std::string& runtime, const Context& context,
+                                 std::vector<DefaultRules>& defaults) {
   StepProgress progress(context.progress, options.model.filename().string());
   options.on_step = [&](const std::string& step) { progress.begin(step); };
-  std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   options.default_rules = [&] {
     progress.clear();
     defaults = {default_rules(context)};
@@ -139,7 +139,8 @@ void run(Context& context, const OptimizeOptions& given) {
   }
   if (!given.proof.empty() && options.out == "-")
     throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
-  const optimize::Summary summary = optimize_model(options, given.runtime, context);
+  std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
+  const optimize::Summary summary = optimize_model(options, given.runtime, context, defaults);
   if (!options.explain.empty()) {
     context.report = {{"explanations", optimize::to_json(summary.explanations)}};
     return context.print(optimize::to_text(summary.explanations));
@@ -150,10 +151,9 @@ void run(Context& context, const OptimizeOptions& given) {
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
   if (!given.proof.empty()) {
-    const bool needs_default = options.rules.empty() && !options.only_clean;
+    for (const DefaultRules& each : defaults) options.rules.push_back(each.database);
     const optimize::EqualityResult shown =
-        prove_result(context.options, options.model, options.out,
-                     needs_default ? options.default_rules() : options.rules, given.proof);
+        prove_result(context.options, options.model, options.out, options.rules, given.proof);
     context.print(optimize::written_proof_text(shown));
     context.report["proof"] = {{"bytes", shown.proof_bytes}, {"gap", shown.proof_gap}, {"seconds", shown.seconds}};
   }

@@ -159,7 +159,10 @@ class DefaultRules(Case):
         self.assertTrue(report["changed"])
         self.assertEqual([pathlib.Path(report["rules"]).name], list(before))
         self.assertEqual(self.cached_files(), before)
-        self.assertTrue(self.json("optimize", LORA, "--no-benchmark", env=self.environment)["changed"])
+        report = self.json("optimize", LORA, "--no-benchmark", "--out", self.folder / "lora.onnx", "--proof", self.folder / "lora.proof",
+                           env=self.environment)
+        self.assertTrue(report["changed"])
+        self.assertGreater(report["proof"]["bytes"], 0)
 
     def optimized(self, model):
         """Returns the number of nodes of each ONNX operator in the result."""

@@ -155,7 +155,7 @@ class ModelProof(FusionRulesCase):
         step = [[1, term("y", True)], [2, term("y", False)], [STEP_RULE, b"r"],
                 *([4, message([[1, variable.encode()], [2, term(name, False)]])] for variable, name in variables.items()),
                 *([STEP_SIZE, message([[1, name], [SIZE_VALUE, size]])] for name, size in ((b"m", b"2"), (b"n", b"3"))),
-                *([6, term(name, True)] for name in constants), [7, 1]]
+                *([6, term(name, name not in "st")] for name in constants), [7, 1]]
         digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
         content = message([[1, 1], [BEFORE, digests[0]], [AFTER, digests[1]], [STEP, message(step)],
                            [RULES_OF_PROOF, (folder / "rules.rmdb").read_bytes()]])
@@ -172,6 +172,12 @@ class ModelProof(FusionRulesCase):
                   "  add(mul(x, sub(add(w, b), b)), mul(z, b)) => add(mul(x, w), mul(z, b))",
                   tuple(f"{weights} p = Mul(x, {name}) q = Mul(z, b) y = Add(p, q)" for name in "wv"),
                   {name: name for name in "xzwb"}, ("v",))]
+        numbers = ("(x[m, n])\n  scale(div_scalar(x, mul(two(), two())), mul(two(), mul(two(), two()))) => scale(x, two())")
+        for name, code, s, t, after in (("numbers of both models in one term", 0, 4, 8, 2), ("another divisor", 3, 5, 8, 2),
+                                        ("another factor", 3, 4, 9, 2), ("another result", 3, 4, 8, 3), ("8 for 4", 3, 8, 8, 2),
+                                        ("nearly 8", 3, 4, 8.00001, 2), ("both exchanged", 3, 8, 4, 2)):
+            bodies = (f"<float s = {{{s}}}, float t = {{{t}}}> p = Div(x, s) y = Mul(p, t)", f"<float r = {{{after}}}> y = Mul(x, r)")
+            cases.append((name, code, numbers, bodies, {"x": "x"}, ("s", "t", "r")))
         for name, code, rule, bodies, variables, constants in cases:
             with self.subTest(name):
                 models = []

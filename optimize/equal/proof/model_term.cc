@@ -178,7 +178,7 @@ std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const Valu
       algebra::parse_terms(term.text(), "a step", shapes, bank_.library(), terms, bank_.symbols());
   if (parsed.source.size() != 1) return std::nullopt;
   const DataType type = values.empty() ? DataType::Float32 : bank_.value(values[0]).type.data_type;
-  TermBuilder builder(bank_, terms, dimensions_of_, type, [](ValueId value) { return std::optional(value); });
+  TermBuilder builder(bank_, terms, dimensions_of_, type, [](ValueId value, ValueId) { return std::optional(value); });
   for (std::size_t i = 0; i < values.size(); ++i)
     builder.set(
         terms.variable("v" + std::to_string(i), static_cast<std::uint32_t>(shapes.at("v" + std::to_string(i)).size())),
@@ -196,11 +196,12 @@ std::optional<ValueId> TermBuilder::build(algebra::TermId term) {
 
 std::optional<ValueId> TermBuilder::build_node(algebra::TermId term) {
   const algebra::Node& node = terms_.node_of(term);
-  std::vector<ValueId> arguments;
+  std::vector<ValueId> arguments, whole;
   for (const algebra::TermId argument : node.arguments) {
     const auto built = build(argument);
     if (!built) return std::nullopt;
     arguments.push_back(*built);
+    whole.push_back(whole_.try_emplace(argument, *built).first->second);
   }
   const algebra::OperatorInstance& instance = terms_.instance_of(term);
   const auto is_symbolic = [](const auto& each) { return std::holds_alternative<algebra::Symbolic>(each.second); };
@@ -209,8 +210,15 @@ std::optional<ValueId> TermBuilder::build_node(algebra::TermId term) {
     return PositivityAnalysis(bank_).is_positive(arguments[0]) ? std::optional(arguments[0]) : std::nullopt;
   std::vector<algebra::Poly> sizes;
   for (const algebra::Poly& size : node.sizes) sizes.push_back(bank_.symbols().substitute(size, sizes_));
-  const auto created = bank_.apply(node.instance, arguments, sizes, type_);
-  return created ? use_(bank_.node(*created).outputs[terms_.term(term).output]) : std::nullopt;
+  const auto apply = [&](const std::vector<ValueId>& to) {
+    const auto created = bank_.apply(node.instance, to, sizes, type_);
+    return created ? std::optional(bank_.node(*created).outputs[terms_.term(term).output]) : std::nullopt;
+  };
+  const auto built = apply(arguments);
+  if (!built) return std::nullopt;
+  const ValueId own = bank_.node_of(*built).constant ? apply(whole).value_or(*built) : *built;
+  whole_.emplace(term, own);
+  return use_(*built, own);
 }
 
 }  // namespace rulemill::optimize

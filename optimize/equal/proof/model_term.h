@@ -54,8 +54,9 @@ class ModelTerms {
 /// Builds terms of a rule, or of a text, in a bank.
 class TermBuilder {
  public:
-  /// Called with each value that is built; returns what takes its place, nullopt to give up.
-  using Use = std::function<std::optional<ValueId>(ValueId)>;
+  /// Called with each value that is built, and, of a constant, with its term in which nothing took another's place.
+  /// Returns what takes its place, nullopt to give up.
+  using Use = std::function<std::optional<ValueId>(ValueId built, ValueId whole)>;
 
   TermBuilder(GraphBank& bank, const algebra::TermBank& terms, algebra::Substitution sizes, DataType type, Use use)
       : bank_(bank), terms_(terms), sizes_(std::move(sizes)), type_(type), use_(std::move(use)) {}
@@ -73,7 +74,7 @@ class TermBuilder {
   const algebra::Substitution sizes_;
   const DataType type_;
   const Use use_;
-  std::unordered_map<algebra::TermId, ValueId> values_;
+  std::unordered_map<algebra::TermId, ValueId> values_, whole_;
 };
 
 }  // namespace rulemill::optimize

@@ -193,13 +193,18 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
     if (!value) return false;
     constants.push_back(*value);
   }
-  TermBuilder builder(bank_, terms_, sizes, type, [&](ValueId built) -> std::optional<ValueId> {
+  TermBuilder builder(bank_, terms_, sizes, type, [&](ValueId built, ValueId whole) -> std::optional<ValueId> {
     if (!has_type(built, *bank_.value(built).type, type)) return std::nullopt;
     if (!bank_.node_of(built).constant) {
       const auto merged = equal_.find(built);
       return merged == equal_.end() ? built : merged->second;
     }
-    return constant_in_place_of(built, constants);
+    const ValueId stored = constant_in_place_of(built, constants);
+    if (stored != built || whole == built || is_held(built) || !has_type(whole, *bank_.value(whole).type, type))
+      return stored;
+    // A part of the term may have become a constant of the other model, such as 4 in 4·2.
+    const ValueId other = constant_in_place_of(whole, constants);
+    return other == whole ? built : other;
   });
   for (std::size_t i = 0; i < rule.variables.size(); ++i) {
     const std::string& name = terms_.term(rule.variables[i]).name;

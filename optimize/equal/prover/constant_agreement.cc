@@ -7,6 +7,7 @@
 
 #include "optimize/cost/cost_model.h"
 #include "optimize/model/rounding.h"
+#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -17,6 +18,9 @@ using algebra::Tracked;
 
 /// Elements of the largest constant that is computed.
 constexpr double max_computed_elements = 1 << 26;
+
+/// Elements that are kept from one comparison to the next.
+constexpr std::size_t max_kept_elements = 1 << 24;
 
 /// Errors of elements that are small beside the largest element.
 constexpr double max_relative_error = 0x1p-10;
@@ -84,12 +88,40 @@ GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
   for (const algebra::Poly& dim : bank_->value(value).type.value_or({}))
     count *= static_cast<double>(dim.constant().value_or(0));
   if (!bank_->value(value).type || count == 0 || count > max_computed_elements) return nullptr;
-  const auto no_input = [](ValueId) -> GraphEvaluator::TensorPtr {
-    throw runtime::Error("constant folding", "a constant depends on an input");
+  if (kept_ > max_kept_elements) {
+    elements_.clear();
+    kept_ = 0;
+  }
+  const GraphEvaluator sizes(*bank_, {}, {});
+  std::set<NodeId> needed;  // arguments have smaller ids than their users
+  std::vector<NodeId> open = {bank_->value(value).node};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (elements_.contains(bank_->node(id).outputs[0]) || !needed.insert(id).second) continue;
+    work_ += work_of_node(*bank_, id, sizes);
+    for (const ValueId argument : bank_->node(id).arguments) open.push_back(bank_->value(argument).node);
+  }
+  if (is_work_done()) return nullptr;
+  for (const NodeId id : needed) compute(bank_->node(id), sizes);
+  return elements_.at(value);
+}
+
+void ConstantComparison::compute(const Node& node, const GraphEvaluator& at_sizes) {
+  runtime::throw_if_interrupted("evaluation");
+  const auto keep = [&](ValueId value, GraphEvaluator::TensorPtr tensor) {
+    kept_ += tensor->values.size();
+    elements_.emplace(value, std::move(tensor));
   };
-  GraphEvaluator evaluator(*bank_, {}, no_input, GraphEvaluator::Precision::Tracked);
-  for (const NodeId id : bank_->live_nodes(std::span(&value, 1))) work_ += work_of_node(*bank_, id, evaluator);
-  return is_work_done() ? nullptr : evaluator.value(value);
+  if (node.kind == Node::Kind::Constant) return keep(node.outputs[0], bank_->tensor(node.source));
+  RM_CHECK(node.kind == Node::Kind::Algebra, "a constant depends on an input");
+  std::vector<const algebra::Tensor*> arguments;
+  for (const ValueId argument : node.arguments) arguments.push_back(elements_.at(argument).get());
+  auto outputs = algebra::run_reference(bank_->library().functions(), bank_->instance(node), arguments,
+                                        at_sizes.dims(node.sizes), algebra::Arithmetic::Tracked);
+  if (!outputs) throw runtime::Error("evaluation", bank_->instance(node).name + " is ill-typed at these sizes");
+  for (std::size_t i = 0; i < outputs->size(); ++i)
+    keep(node.outputs[i], std::make_shared<algebra::Tensor>(std::move((*outputs)[i])));
 }
 
 const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {

@@ -23,7 +23,7 @@ inline constexpr double max_constant_errors = 2;
 double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_sizes);
 
 /// Compares constants of one bank, stored or computed from others. Keeps a few elements of each, so that most pairs are
-/// told apart without computing them again.
+/// told apart without computing them again, and all of the last ones.
 class ConstantComparison {
  public:
   explicit ConstantComparison(const GraphBank& bank) : bank_(&bank) {}
@@ -65,11 +65,15 @@ class ConstantComparison {
   const Sample& sample(ValueId value);
   /// Returns the elements of a constant, with bounds of their errors; nullptr if they are too many, or too much work.
   GraphEvaluator::TensorPtr elements_of(ValueId value);
+  /// Keeps the elements of the node's outputs. Those of its arguments are kept.
+  void compute(const Node& node, const GraphEvaluator& at_sizes);
 
   const GraphBank* bank_;
   double work_ = 0, max_work_ = algebra::Tracked::infinite;
   std::set<ValueId> stored_[2];
   std::unordered_map<ValueId, Sample> samples_;
+  std::unordered_map<ValueId, GraphEvaluator::TensorPtr> elements_;
+  std::size_t kept_ = 0;                                                      // of these
   std::map<std::pair<ValueId, ValueId>, std::optional<double>> differences_;  // of constants with agreeing samples
   std::map<std::pair<ValueId, ValueId>, std::optional<ConstantView>> views_;
   std::map<std::tuple<ValueId, std::size_t, std::int64_t, ValueId>, bool> blocks_;
