@@ -32,8 +32,8 @@ TaskQueue::TaskQueue(const std::vector<Item>& items, std::size_t workers, LookUp
 void TaskQueue::add(const Item& item) {
   unseen_cost_ += item.estimated_cost;
   items_.push_back(item);
-  const auto unseen = std::ranges::subrange(order_.begin() + static_cast<std::ptrdiff_t>(next_), order_.end());
-  const auto place = std::ranges::upper_bound(unseen, urgency(items_.size() - 1), {},
+  const auto unseen = order_.begin() + static_cast<std::ptrdiff_t>(next_);
+  const auto place = std::ranges::upper_bound(unseen, order_.end(), urgency(items_.size() - 1), {},
                                               [&](std::size_t other) { return urgency(other); });
   order_.insert(place, items_.size() - 1);
 }
