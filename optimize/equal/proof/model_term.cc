@@ -206,8 +206,10 @@ std::optional<ValueId> TermBuilder::build_node(algebra::TermId term) {
   const algebra::OperatorInstance& instance = terms_.instance_of(term);
   const auto is_symbolic = [](const auto& each) { return std::holds_alternative<algebra::Symbolic>(each.second); };
   if (std::ranges::any_of(instance.parameters, is_symbolic)) return std::nullopt;
-  if (algebra::is_positive_operator(instance))
+  if (algebra::is_positive_operator(instance)) {
+    whole_.emplace(term, whole[0]);
     return PositivityAnalysis(bank_).is_positive(arguments[0]) ? std::optional(arguments[0]) : std::nullopt;
+  }
   std::vector<algebra::Poly> sizes;
   for (const algebra::Poly& size : node.sizes) sizes.push_back(bank_.symbols().substitute(size, sizes_));
   const auto apply = [&](const std::vector<ValueId>& to) {

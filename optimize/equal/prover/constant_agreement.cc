@@ -34,8 +34,9 @@ Tracked element_of(const algebra::Tensor& tensor, std::size_t i) {
 
 /// Returns the difference in units of the bound of both errors, 0 if rounding to the type makes both equal; nullopt if
 /// it is too large, or one has left the range of the type: then what is stored says nothing of the other. Only a number
-/// that underflows agrees with the stored one to which it is rounded, if `are_small`: if numbers below the normal ones
-/// are less than a rounding error of others in these constants.
+/// that underflows agrees with the stored one to which it is rounded, by at most half of the smallest number beyond
+/// twice its errors, if `are_small`: if numbers below the normal ones are less than a rounding error of others in these
+/// constants.
 std::optional<double> difference_of(Tracked a, Tracked b, DataType type, bool are_small) {
   if (is_underflowed(a) || is_underflowed(b)) return std::nullopt;
   if (a.value == b.value) return 0;
@@ -45,7 +46,7 @@ std::optional<double> difference_of(Tracked a, Tracked b, DataType type, bool ar
   if (is_lost && (is_first_stored == is_second_stored || !are_small || !std::isfinite(first + second)))
     return std::nullopt;
   if (first == second) return 0;
-  const double error = a.error + b.error + (is_lost ? smallest_normal(type) : 0);
+  const double error = a.error + b.error + (is_lost ? smallest_normal(type) / max_constant_errors : 0);
   if (error == 0 || std::isinf(error)) return std::nullopt;
   const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * error);
   return difference <= max_constant_errors ? std::optional(difference) : std::nullopt;
