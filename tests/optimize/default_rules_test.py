@@ -203,6 +203,19 @@ class DefaultRules(Case):
         self.assertEqual(self.json("equal", *paths, env=self.environment)["verdict"], "equal")
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_equal_compares_outputs_that_rules_show_to_be_constant(self):
+        texts = ("float[2] k = {1.5001, 1.5001}, float[2] h = {0.33333334, 0.33333334}, float[2] a = {16777216, 16777216}> "
+                 "{ v = Mul(k, h) p = Add(x, v) d = Sub(p, v) e = Sub(x, d) y = Mul(e, a) }",
+                 "float[2] v = {0.5000334, 0.5000334}, float[2] w = {0.5000333, 0.5000333}, float[2] a = {16777216, 16777216}> "
+                 "{ p = Add(x, v) d = Sub(p, w) e = Sub(x, d) y = Mul(e, a) }")
+        paths = [self.folder / f"{side}.onnx" for side in ("before", "after")]
+        for path, text in zip(paths, texts):
+            onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) <{text}'), path)
+        process = rulemill("equal", *paths, env=self.environment)
+        self.assertIn(process.returncode, (1, 2), process.stderr)
+        self.assertNotIn("all inputs", process.stdout)
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_models_become_the_forms_that_are_known_to_be_cheaper(self):
         import onnxruntime
         random = numpy.random.default_rng(0)

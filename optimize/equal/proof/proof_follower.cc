@@ -135,15 +135,13 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
 }
 
 /// A constant of the second model, computed from its own constants so that errors do not add up, may agree with one
-/// that the first model has, not with any term over its constants: there is always a term with large errors.
+/// that the first model has, not with any term over its constants: there is always a term with large errors. It agrees
+/// with no other, nor does that one: else two of one model that differ by a rounding error would be equal.
 bool ProofFollower::are_constants_that_agree(ValueId partner, ValueId unmerged) {
-  if (!held_[0].contains(partner)) return false;
+  if (!held_[0].contains(partner) || !constants_.difference(partner, unmerged)) return false;
   ++compared_;
-  return agree(partner, unmerged);
-}
-
-bool ProofFollower::agree(ValueId first, ValueId second) {
-  return constants_.difference(first, second) && constants_.is_accurate(first) && constants_.is_accurate(second);
+  return agreeing_[0].try_emplace(partner, unmerged).first->second == unmerged &&
+         agreeing_[1].try_emplace(unmerged, partner).first->second == partner;
 }
 
 /// Returns whether the model stores every constant that this one is computed from.
@@ -159,7 +157,7 @@ ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<
     if (each == computed) return each;
     const bool are_of_two = (is_of(0, computed) && is_of(1, each) && held_[1].contains(each)) ||
                             (is_of(1, computed) && is_of(0, each) && held_[0].contains(each));
-    if (!are_of_two || !agree(each, computed)) continue;
+    if (!are_of_two || !constants_.difference(each, computed)) continue;
     ++compared_;
     return each;
   }
@@ -199,10 +197,8 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
       const auto merged = equal_.find(built);
       return merged == equal_.end() ? built : merged->second;
     }
-    const ValueId stored = constant_in_place_of(built, constants);
-    if (stored != built || whole == built || is_held(built) || !has_type(whole, *bank_.value(whole).type, type))
-      return stored;
-    // A part of the term may have become a constant of the other model, such as 4 in 4·2.
+    if (!has_type(whole, *bank_.value(whole).type, type)) return std::nullopt;
+    // A part of the term may have become a constant of the other model, such as 4 in 4·2. Its errors must not add up.
     const ValueId other = constant_in_place_of(whole, constants);
     return other == whole ? built : other;
   });

@@ -39,7 +39,6 @@ class ProofFollower {
   bool holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names);
   bool is_held(ValueId constant) const { return held_[0].contains(constant) || held_[1].contains(constant); }
   bool are_constants_that_agree(ValueId partner, ValueId unmerged);
-  bool agree(ValueId first, ValueId second);
   bool is_of(std::size_t model, ValueId constant) const;
   ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
   bool is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner, ValueId canonical,
@@ -55,6 +54,8 @@ class ProofFollower {
   std::unordered_set<ValueId> held_[2];         // canonical values of either model
   std::unordered_map<ValueId, ValueId> equal_;  // terms of the second model that were merged, by canonical value
   std::uint64_t compared_ = 0;
+  /// By constant of the first model, and of the second: the other one's that it agrees with.
+  std::unordered_map<ValueId, ValueId> agreeing_[2];
 };
 
 /// Adds a model's nodes to its canonical terms. Returns those of its stored constants.

@@ -22,7 +22,7 @@ constexpr double max_computed_elements = 1 << 26;
 /// Elements that are kept from one comparison to the next.
 constexpr std::size_t max_kept_elements = 1 << 24;
 
-/// Errors of elements that are small beside the largest element.
+/// Errors of elements that are small beside the largest element: where more is lost, a term may agree with anything.
 constexpr double max_relative_error = 0x1p-10;
 
 /// Elements of a constant that are kept, about.
@@ -150,6 +150,7 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   if (are_stored || !first_node.constant || !second_node.constant || !type || type != bank_->value(b).type ||
       !is_float(type.data_type))
     return std::nullopt;
+  if (!sample(a).is_accurate || !sample(b).is_accurate) return std::nullopt;
   const std::vector<Tracked> first = sample(a).elements;  // a copy, because the table may grow
   const std::vector<Tracked>& second = sample(b).elements;
   const bool are_small = sample(a).has_large && sample(b).has_large;
@@ -158,16 +159,31 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
                           [&](std::size_t i) { return std::pair(first[i], second[i]); })) {
     return std::nullopt;
   }
-  if (are_of_one_model(a, b) && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
-  const auto [known, is_new] = differences_.try_emplace({a, b});
+  const bool are_of_one = are_of_one_model(a, b);
+  if (are_of_one && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
+  const auto [known, is_new] = agreements_.try_emplace({a, b});
   if (is_new) {
     const auto before = elements_of(a), after = elements_of(b);
     if (!before || !after) return std::nullopt;
-    known->second = largest_difference(before->values.size(), type.data_type, are_small, [&](std::size_t i) {
+    known->second.is_identical = before->values == after->values;
+    known->second.difference = largest_difference(before->values.size(), type.data_type, are_small, [&](std::size_t i) {
       return std::pair(element_of(*before, i), element_of(*after, i));
     });
   }
-  return known->second;
+  const Agreement& agreement = known->second;
+  if (!agreement.difference || (are_of_one && !agreement.is_identical)) return std::nullopt;
+  const bool is_first_stored = first_node.kind == Node::Kind::Constant;
+  if ((is_first_stored || second_node.kind == Node::Kind::Constant) &&
+      !stands_for(is_first_stored ? b : a, is_first_stored ? a : b))
+    return std::nullopt;
+  return agreement.difference;
+}
+
+/// A computed constant stands for one stored number: else two that differ by a rounding error would be equal.
+bool ConstantComparison::stands_for(ValueId computed, ValueId stored) {
+  const ValueId known = stored_for_.try_emplace(computed, stored).first->second;
+  const auto values = [&](ValueId constant) { return bank_->tensor(bank_->node_of(constant).source); };
+  return known == stored || values(known)->values == values(stored)->values;
 }
 
 /// Operators without inputs are of no model.

@@ -40,13 +40,11 @@ class ConstantComparison {
   }
 
   /// Returns the largest difference of elements, in units of the bound of their errors, if both are constants that
-  /// agree; 0 if they are equal when rounded to their type. Those stored in both models agree if they are identical.
+  /// agree; 0 if they are equal when rounded to their type. Those stored in both models agree if they are identical; a
+  /// computed one agrees with one stored number. None agrees whose errors are large beside its largest element.
   std::optional<double> difference(ValueId a, ValueId b);
   /// Returns whether the constant's elements are real numbers; false if it is too large to be computed.
   bool is_finite(ValueId constant) { return sample(constant).is_finite; }
-  /// Returns whether the errors of the constant's elements are small beside the largest one: where more is lost, a term
-  /// may agree with anything.
-  bool is_accurate(ValueId constant) { return sample(constant).is_accurate; }
   /// Returns how the elements of a constant may be found in another one, within a few roundoffs.
   const std::optional<ConstantView>& view(ValueId part, ValueId whole);
   /// Returns whether the whole may have the part's elements from `begin` on along an axis, within a few roundoffs.
@@ -62,6 +60,12 @@ class ConstantComparison {
     std::vector<algebra::Tracked> elements;
   };
 
+  struct Agreement {
+    std::optional<double> difference;
+    bool is_identical = false;  // the elements before they are rounded
+  };
+
+  bool stands_for(ValueId computed, ValueId stored);
   const Sample& sample(ValueId value);
   /// Returns the elements of a constant, with bounds of their errors; nullptr if they are too many, or too much work.
   GraphEvaluator::TensorPtr elements_of(ValueId value);
@@ -73,8 +77,9 @@ class ConstantComparison {
   std::set<ValueId> stored_[2];
   std::unordered_map<ValueId, Sample> samples_;
   std::unordered_map<ValueId, GraphEvaluator::TensorPtr> elements_;
-  std::size_t kept_ = 0;                                                      // of these
-  std::map<std::pair<ValueId, ValueId>, std::optional<double>> differences_;  // of constants with agreeing samples
+  std::size_t kept_ = 0;                                         // of these
+  std::map<std::pair<ValueId, ValueId>, Agreement> agreements_;  // of constants with agreeing samples
+  std::unordered_map<ValueId, ValueId> stored_for_;              // by computed constant that agrees with one
   std::map<std::pair<ValueId, ValueId>, std::optional<ConstantView>> views_;
   std::map<std::tuple<ValueId, std::size_t, std::int64_t, ValueId>, bool> blocks_;
 };

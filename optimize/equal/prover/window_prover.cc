@@ -47,7 +47,7 @@ struct WindowProver::Impl : RegionEGraph {
   std::optional<WindowProof> prove(Region window);
   bool saturate(const Region& window, bool core_only);
   bool simplify(Region& window);
-  bool add_constant_leaves(Region& window, const Extraction& extraction, std::span<const ENodeId> order,
+  bool add_constant_leaves(Region& window, const Extraction& extraction, std::span<const EClassId> roots,
                            std::map<EClassId, std::uint32_t>& numbers);
   std::uint32_t constant_leaf(Region& window, ValueId value);
   void add_window(const Region& window);
@@ -106,7 +106,7 @@ bool WindowProver::Impl::simplify(Region& window) {
 
   const std::vector<ENodeId> order = extraction.order(roots);
   std::map<EClassId, std::uint32_t> numbers;  // by class: of values of the new graph
-  if (!add_constant_leaves(window, extraction, order, numbers)) return false;
+  if (!add_constant_leaves(window, extraction, roots, numbers)) return false;
   RegionGraph graph;
   graph.leaves = static_cast<std::uint32_t>(window.leaves.size());
   std::uint32_t next = graph.leaves;
@@ -147,18 +147,20 @@ bool WindowProver::Impl::simplify(Region& window) {
   return true;
 }
 
-/// Builds the constants of the extracted graph. Those that other nodes use become leaves of the window.
+/// Builds the constants of the extracted graph. Those that other nodes use, or that are its roots, become leaves of the
+/// window.
 bool WindowProver::Impl::add_constant_leaves(Region& window, const Extraction& extraction,
-                                             std::span<const ENodeId> order,
+                                             std::span<const EClassId> roots,
                                              std::map<EClassId, std::uint32_t>& numbers) {
   const DataType type = bank.value(window.outputs[0]).type.data_type;
   std::map<EClassId, ValueId> built;
-  for (const ENodeId node : order) {
+  const auto add_leaf_of = [&](EClassId value) {
+    const auto constant = built.find(egraph.find(value));
+    if (constant != built.end()) numbers.emplace(constant->first, constant_leaf(window, constant->second));
+  };
+  for (const ENodeId node : extraction.order(roots)) {
     if (!egraph.is_constant_node(node)) {
-      for (const EClassId argument : egraph.arguments(node)) {
-        const auto constant = built.find(egraph.find(argument));
-        if (constant != built.end()) numbers.emplace(constant->first, constant_leaf(window, constant->second));
-      }
+      for (const EClassId argument : egraph.arguments(node)) add_leaf_of(argument);
       continue;
     }
     std::vector<ValueId> arguments;
@@ -178,6 +180,7 @@ bool WindowProver::Impl::add_constant_leaves(Region& window, const Extraction& e
     for (std::uint32_t o = 0; o < egraph.output_count(node); ++o)
       built.emplace(egraph.find(egraph.output(node, o)), bank.node(*created).outputs[o]);
   }
+  std::ranges::for_each(roots, add_leaf_of);
   return true;
 }
 
