@@ -1,7 +1,5 @@
 #include "prove/prove_candidates.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -178,10 +176,11 @@ ProveSummary summarize(const std::vector<CandidateResult>& results) {
 void write_timings(const std::filesystem::path& path, const std::vector<CandidateResult>& results) {
   std::string text;
   for (const CandidateResult& result : results) {
-    text += text.empty() ? "[\n" : ",\n";
-    text +=
-        fmt::format(R"({{"candidate":"{}","verdict":"{}","milliseconds":{},"queries":{},"estimate":{}}})",
-                    result.candidate, name(result.status), result.seconds * 1e3, result.queries, result.estimated_cost);
+    text += (text.empty() ? "[\n" : ",\n") + runtime::to_text({{"candidate", result.candidate},
+                                                               {"verdict", name(result.status)},
+                                                               {"milliseconds", result.seconds * 1e3},
+                                                               {"queries", result.queries},
+                                                               {"estimate", result.estimated_cost}});
   }
   runtime::write_file(path, text + (text.empty() ? "[]\n" : "\n]\n"));
 }

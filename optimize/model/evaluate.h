@@ -29,6 +29,11 @@ class GraphEvaluator {
 
   /// Throws Error if a node is ill-typed at these sizes.
   TensorPtr value(ValueId id);
+  /// Returns the value, and keeps it with all values that it needs: what is kept is not computed again.
+  TensorPtr kept_value(ValueId id);
+  bool is_kept(ValueId id) const { return values_.contains(id); }
+  /// Returns the number of elements of the values that are kept.
+  std::size_t kept_elements() const;
   /// Computes all roots, arguments first, and passes each to `visit` once it is computed. To save memory, values are
   /// freed after their last use, constants are read for each use, and values that depend on constants only are computed
   /// just before their first use. Throws Interrupted between nodes.

@@ -21,6 +21,19 @@ bool apply_derivation(const CandidateResult& answer, CandidateResult& rule) {
   return true;
 }
 
+Json to_json(const CandidateResult& result) {
+  return {{"kind", static_cast<int>(result.status)},
+          {"candidate", result.candidate},
+          {"rule", result.rule},
+          {"detail", result.detail},
+          {"certificate", result.certificate},
+          {"queries", result.queries},
+          {"instances", result.instance_count},
+          {"operators", result.operators},
+          {"inactive", result.inactive},
+          {"example", result.example}};
+}
+
 CandidateResult result_from_json(const Json& json) {
   CandidateResult result;
   const int kind = runtime::to_integer<int>(json.at("kind"));
@@ -67,24 +80,6 @@ CandidateResult unpack_result(std::string_view packed) {
   return result;
 }
 
-namespace {
-
-/// Appends a result as JSON, without what only the run needs: estimated cost, time, and operators of the goal. To make
-/// a value of the library first takes six times as long.
-void append_json(const CandidateResult& result, std::string& text) {
-  text += R"({"kind":)" + std::to_string(static_cast<int>(result.status)) + R"(,"candidate":)";
-  runtime::append_quoted(text, result.candidate);
-  runtime::append_quoted(text += R"(,"rule":)", result.rule);
-  runtime::append_quoted(text += R"(,"detail":)", result.detail);
-  runtime::append_quoted(text += R"(,"certificate":)", result.certificate);
-  text += R"(,"queries":)" + std::to_string(result.queries) + R"(,"instances":)" +
-          std::to_string(result.instance_count) + R"(,"operators":)" + std::to_string(result.operators) +
-          R"(,"inactive":)" + (result.inactive ? "true" : "false") + R"(,"example":)" +
-          runtime::to_text(result.example) + "}";
-}
-
-}  // namespace
-
 std::string to_text(const std::vector<CandidateResult>& results) {
   std::string text;
   for (const std::string& chunk : to_chunks(results)) text += chunk;
@@ -97,7 +92,7 @@ std::vector<std::string> to_chunks(const std::vector<CandidateResult>& results) 
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (chunks.back().size() >= chunk_bytes) chunks.emplace_back();
     if (i > 0) chunks.back() += ",";
-    append_json(results[i], chunks.back());
+    chunks.back() += runtime::to_text(to_json(results[i]));
   }
   chunks.back() += "]";
   return chunks;

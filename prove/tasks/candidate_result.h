@@ -37,14 +37,15 @@ bool must_deactivate(const CandidateResult& result);
 /// Marks `rule` as derived if `answer` has a derivation, and copies it. False if it has none.
 bool apply_derivation(const CandidateResult& answer, CandidateResult& rule);
 
-/// Reads a result of a list in text form.
+/// A result as JSON, without what only the run needs: estimated cost, time, and operators of the goal.
+runtime::Json to_json(const CandidateResult& result);
 CandidateResult result_from_json(const runtime::Json& json);
 
 /// A complete result as bytes. Only between processes of one program.
 std::string pack(const CandidateResult& result);
 CandidateResult unpack_result(std::string_view packed);
 
-/// A list of results as JSON. Reading throws InputError on other text.
+/// A list of results as text, in the form of to_json. Reading throws InputError on other text.
 std::string to_text(const std::vector<CandidateResult>& results);
 /// The same text in chunks: one text of hundreds of megabytes would be copied as it grows.
 std::vector<std::string> to_chunks(const std::vector<CandidateResult>& results);

@@ -99,20 +99,6 @@ Json parse_json_or_discard(std::string_view text) { return Json::parse(text, nul
 
 std::string to_text(const Json& json, std::optional<int> indent) { return json.dump(indent.value_or(on_one_line)); }
 
-void append_quoted(std::string& text, std::string_view content) {
-  const auto is_simple = [](char c) { return (c >= ' ' && c <= '~') || c == '\n'; };
-  if (!std::ranges::all_of(content, is_simple)) {
-    text += Json(content).dump();
-    return;
-  }
-  text += '"';
-  for (const char c : content) {
-    if (c == '"' || c == '\\' || c == '\n') text += '\\';
-    text += c == '\n' ? 'n' : c;
-  }
-  text += '"';
-}
-
 std::string to_utf8_text(const Json& json, std::optional<int> indent) {
   return json.dump(indent.value_or(on_one_line), ' ', false, Json::error_handler_t::replace);
 }

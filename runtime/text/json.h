@@ -33,8 +33,6 @@ Json parse_json_or_discard(std::string_view text);
 
 /// On one line, or indented by so many spaces. Throws Json::exception if a string is not UTF-8.
 std::string to_text(const Json& json, std::optional<int> indent = std::nullopt);
-/// Appends a string in quotes, as to_text() writes it.
-void append_quoted(std::string& text, std::string_view content);
 /// Bytes of strings that are not UTF-8 become U+FFFD.
 std::string to_utf8_text(const Json& json, std::optional<int> indent = std::nullopt);
 

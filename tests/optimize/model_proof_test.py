@@ -26,6 +26,19 @@ BEFORE, AFTER, STEP, RULES_OF_PROOF = 2, 3, 6, 7
 STEP_RULE, STEP_SIZE, SIZE_VALUE = 3, 5, 2
 
 
+def term(value):
+    """A value that is written as before.NAME or after.NAME."""
+    model, name = value.split(".")
+    return message([[2, message([[1, name.encode()], [2, int(model == "after")]])]])
+
+
+def step(partner, variables=(), constants=(), value="after.y", rule=b"r", output=False):
+    return [[1, term(value)], [2, term(partner)], [STEP_RULE, rule],
+            *([4, message([[1, variable.encode()], [2, term(each)]])] for variable, each in dict(variables).items()),
+            *([STEP_SIZE, message([[1, name], [SIZE_VALUE, size]])] for name, size in ((b"m", b"2"), (b"n", b"3"))),
+            *([6, term(each)] for each in constants), *([[7, 1]] if output else [])]
+
+
 @unittest.skipIf(onnx is None, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
 class ModelProof(FusionRulesCase):
     sources = (*FusionRulesCase.sources, ROOT / "tests" / "optimize" / "equal" / "normalizations.rules")
@@ -142,22 +155,16 @@ class ModelProof(FusionRulesCase):
                 self.edit(change)
                 self.assertEqual(self.check().returncode, 3)
 
-    def forge(self, rule, models, variables, constants=()):
-        """Writes a proof of one step, about the output y, by a rule. `variables`: names of values of the first model by variable."""
+    def write_proof(self, models, steps, rule):
+        """Saves both models, with inputs x and z, and a proof of these steps, by a rule r."""
         text, folder = self.folder / "forged.rules", self.folder / "forged"
         text.write_text(f"rule r{rule}\n", encoding="utf-8")
         self.assert_works(rulemill("rules", "import", text, "--out", folder))
         for path, model in zip((self.before, self.after), models):
-            onnx.save(onnx.parser.parse_model(OPSETS + model), path)
-
-        def term(name, after):
-            return message([[2, message([[1, name.encode()], [2, int(after)]])]])
-        step = [[1, term("y", True)], [2, term("y", False)], [STEP_RULE, b"r"],
-                *([4, message([[1, variable.encode()], [2, term(name, False)]])] for variable, name in variables.items()),
-                *([STEP_SIZE, message([[1, name], [SIZE_VALUE, size]])] for name, size in ((b"m", b"2"), (b"n", b"3"))),
-                *([6, term(name, name not in "st")] for name in constants), [7, 1]]
+            stored, _, nodes = model.rpartition(">")
+            onnx.save(onnx.parser.parse_model(f"{OPSETS}(float[2,3] x, float[2,3] z) => (float[2,3] y) {stored + '>' if stored else ''} {{ {nodes} }}"), path)
         digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
-        content = message([[1, 1], [BEFORE, digests[0]], [AFTER, digests[1]], [STEP, message(step)],
+        content = message([[1, 1], [BEFORE, digests[0]], [AFTER, digests[1]], *([STEP, message(step)] for step in steps),
                            [RULES_OF_PROOF, (folder / "rules.rmdb").read_bytes()]])
         self.proof.write_bytes(content + message([[100, checksum(content)]]))
 
@@ -178,13 +185,35 @@ class ModelProof(FusionRulesCase):
                                         ("nearly 8", 3, 4, 8.00001, 2), ("both exchanged", 3, 8, 4, 2)):
             bodies = (f"<float s = {{{s}}}, float t = {{{t}}}> p = Div(x, s) y = Mul(p, t)", f"<float r = {{{after}}}> y = Mul(x, r)")
             cases.append((name, code, numbers, bodies, {"x": "x"}, ("s", "t", "r")))
-        for name, code, rule, bodies, variables, constants in cases:
+        for name, code, rule, models, variables, constants in cases:
             with self.subTest(name):
-                models = []
-                for body in bodies:
-                    stored, _, nodes = body.rpartition(">")
-                    models.append(f"(float[2,3] x, float[2,3] z) => (float[2,3] y) {stored + '>' if stored else ''} {{ {nodes} }}")
-                self.forge(rule, models, variables, constants)
+                where = [f"{'before' if each in 'st' else 'after'}.{each}" for each in constants]
+                self.write_proof(models, [step("before.y", {key: f"before.{each}" for key, each in variables.items()}, where, output=True)], rule)
+                self.assertEqual(self.check().returncode, code, self.check().stderr)
+
+    def test_errors_of_constants_do_not_add_up(self):
+        def stored(**values):
+            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join([repr(float(value))] * 6)}}}" for name, value in values.items()) + "> "
+        factors = {"k": numpy.float32(1.5001), "h": numpy.float32(1 / 3)}
+        product = numpy.float32(float(factors["k"]) * float(factors["h"]))
+        below = numpy.nextafter(product, numpy.float32(0))
+        before, agree = stored(**factors) + "t = Mul(k, h) d = Sub(t, t) y = Mul(x, d)", {"value": "after.v", "rule": b""}
+        term = "sub(add(sub(add(w, b), b), b), b)"
+        through = f"(x[m, n], w[m, n], b[m, n], v[m, n])\n  mul(x, mul(b, sub({term}, w))) => mul(x, mul(b, sub(v, v)))"
+        same = "(x[m, n])\n  neg(neg(x)) => x"
+        cases = [
+            ("a computed constant and a stored one", 0, (before, stored(v=product) + "d = Sub(v, v) y = Mul(x, d)"),
+             [step("before.t", **agree)], same),
+            ("one computed constant and two stored ones", 3, (before, stored(v=product, w=below) + "d = Sub(v, w) y = Mul(x, d)"),
+             [step("before.t", **agree), step("before.t", value="after.w", rule=b"")], same),
+            ("through a constant of the other model and back", 3,
+             (stored(w=1, u=1.0002, b=1000) + "d = Sub(u, w) e = Mul(b, d) y = Mul(x, e)",
+              stored(v=1.0001, b=1000) + "d = Sub(v, v) e = Mul(b, d) y = Mul(x, e)"),
+             [step("before.y", {"x": "before.x", "w": "before.w", "b": "before.b", "v": "after.v"}, ["after.v", "before.u"], output=True)], through),
+        ]
+        for name, code, models, steps, rule in cases:
+            with self.subTest(name):
+                self.write_proof(models, steps, rule)
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
 
     def swap_models(self, parts):

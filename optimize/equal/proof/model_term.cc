@@ -218,9 +218,10 @@ std::optional<ValueId> TermBuilder::build_node(algebra::TermId term) {
   };
   const auto built = apply(arguments);
   if (!built) return std::nullopt;
-  const ValueId own = bank_.node_of(*built).constant ? apply(whole).value_or(*built) : *built;
-  whole_.emplace(term, own);
-  return use_(*built, own);
+  const auto own = bank_.node_of(*built).constant ? apply(whole) : built;
+  if (!own) return std::nullopt;
+  whole_.emplace(term, *own);
+  return use_(*built, *own);
 }
 
 }  // namespace rulemill::optimize

@@ -79,6 +79,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
       require(is_new, "is the second one about its value");
     });
   }
+  std::unordered_set<ValueId> rounded;  // original values for which constants were compared: errors must not add up
   /// Returns the canonical values of a step that holds.
   const auto followed = [&](int step, ValueId original) {
     ValuePair pair{};
@@ -86,7 +87,9 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
       const auto partner = names.find_canonical(proof.steps(step).partner());
       require(partner && after_.has(original), "names a value that a model does not compute");
       pair = {*partner, after_.value(original)};
+      const std::uint64_t compared = compared_;
       const bool is_shown = holds(proof.steps(step), pair.before, original, names);
+      require(compared_ == compared || rounded.insert(original).second, "compares constants for its value once more");
       require(!constants_.is_work_done(), "computes constants of more than 10^10 multiply-adds, with those before it");
       require(is_shown, "does not hold");
     });

@@ -7,7 +7,6 @@
 
 #include "optimize/cost/cost_model.h"
 #include "optimize/model/rounding.h"
-#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -65,6 +64,13 @@ std::optional<double> largest_difference(std::size_t count, DataType type, bool 
   return largest;
 }
 
+GraphEvaluator evaluator_of(const GraphBank& bank) {
+  const auto no_input = [](ValueId) -> GraphEvaluator::TensorPtr {
+    throw runtime::Error("constant folding", "a constant depends on an input");
+  };
+  return {bank, {}, no_input, GraphEvaluator::Precision::Tracked};
+}
+
 /// Returns the size of the largest element that is a real number.
 double largest_of(const algebra::Tensor& tensor) {
   double largest = 0;
@@ -84,45 +90,17 @@ double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_s
   return work ? work->product_flops / 2 + work->scalar_flops : 0;
 }
 
+ConstantComparison::ConstantComparison(const GraphBank& bank) : bank_(&bank), evaluator_(evaluator_of(bank)) {}
+
 GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
   double count = 1;
   for (const algebra::Poly& dim : bank_->value(value).type.value_or({}))
     count *= static_cast<double>(dim.constant().value_or(0));
   if (!bank_->value(value).type || count == 0 || count > max_computed_elements) return nullptr;
-  if (kept_ > max_kept_elements) {
-    elements_.clear();
-    kept_ = 0;
-  }
-  const GraphEvaluator sizes(*bank_, {}, {});
-  std::set<NodeId> needed;  // arguments have smaller ids than their users
-  std::vector<NodeId> open = {bank_->value(value).node};
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    open.pop_back();
-    if (elements_.contains(bank_->node(id).outputs[0]) || !needed.insert(id).second) continue;
-    work_ += work_of_node(*bank_, id, sizes);
-    for (const ValueId argument : bank_->node(id).arguments) open.push_back(bank_->value(argument).node);
-  }
-  if (is_work_done()) return nullptr;
-  for (const NodeId id : needed) compute(bank_->node(id), sizes);
-  return elements_.at(value);
-}
-
-void ConstantComparison::compute(const Node& node, const GraphEvaluator& at_sizes) {
-  runtime::throw_if_interrupted("evaluation");
-  const auto keep = [&](ValueId value, GraphEvaluator::TensorPtr tensor) {
-    kept_ += tensor->values.size();
-    elements_.emplace(value, std::move(tensor));
-  };
-  if (node.kind == Node::Kind::Constant) return keep(node.outputs[0], bank_->tensor(node.source));
-  RM_CHECK(node.kind == Node::Kind::Algebra, "a constant depends on an input");
-  std::vector<const algebra::Tensor*> arguments;
-  for (const ValueId argument : node.arguments) arguments.push_back(elements_.at(argument).get());
-  auto outputs = algebra::run_reference(bank_->library().functions(), bank_->instance(node), arguments,
-                                        at_sizes.dims(node.sizes), algebra::Arithmetic::Tracked);
-  if (!outputs) throw runtime::Error("evaluation", bank_->instance(node).name + " is ill-typed at these sizes");
-  for (std::size_t i = 0; i < outputs->size(); ++i)
-    keep(node.outputs[i], std::make_shared<algebra::Tensor>(std::move((*outputs)[i])));
+  if (evaluator_.kept_elements() > max_kept_elements) evaluator_ = evaluator_of(*bank_);
+  for (const NodeId id : bank_->live_nodes({&value, 1}))
+    if (!evaluator_.is_kept(bank_->node(id).outputs[0])) work_ += work_of_node(*bank_, id, evaluator_);
+  return is_work_done() ? nullptr : evaluator_.kept_value(value);
 }
 
 const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {

@@ -26,7 +26,7 @@ double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_s
 /// told apart without computing them again, and all of the last ones.
 class ConstantComparison {
  public:
-  explicit ConstantComparison(const GraphBank& bank) : bank_(&bank) {}
+  explicit ConstantComparison(const GraphBank& bank);
 
   /// Beyond this work no constant is computed.
   void limit_work(double multiply_adds) { max_work_ = multiply_adds; }
@@ -69,15 +69,12 @@ class ConstantComparison {
   const Sample& sample(ValueId value);
   /// Returns the elements of a constant, with bounds of their errors; nullptr if they are too many, or too much work.
   GraphEvaluator::TensorPtr elements_of(ValueId value);
-  /// Keeps the elements of the node's outputs. Those of its arguments are kept.
-  void compute(const Node& node, const GraphEvaluator& at_sizes);
 
   const GraphBank* bank_;
+  GraphEvaluator evaluator_;  // keeps the last constants
   double work_ = 0, max_work_ = algebra::Tracked::infinite;
   std::set<ValueId> stored_[2];
   std::unordered_map<ValueId, Sample> samples_;
-  std::unordered_map<ValueId, GraphEvaluator::TensorPtr> elements_;
-  std::size_t kept_ = 0;                                         // of these
   std::map<std::pair<ValueId, ValueId>, Agreement> agreements_;  // of constants with agreeing samples
   std::unordered_map<ValueId, ValueId> stored_for_;              // by computed constant that agrees with one
   std::map<std::pair<ValueId, ValueId>, std::optional<ConstantView>> views_;

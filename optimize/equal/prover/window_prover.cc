@@ -48,7 +48,7 @@ struct WindowProver::Impl : RegionEGraph {
   bool saturate(const Region& window, bool core_only);
   bool simplify(Region& window);
   bool add_constant_leaves(Region& window, const Extraction& extraction, std::span<const EClassId> roots,
-                           std::map<EClassId, std::uint32_t>& numbers);
+                           std::span<const ENodeId> order, std::map<EClassId, std::uint32_t>& numbers);
   std::uint32_t constant_leaf(Region& window, ValueId value);
   void add_window(const Region& window);
   void add_constant_operators(ValueId constant, EClassId leaf);
@@ -106,7 +106,7 @@ bool WindowProver::Impl::simplify(Region& window) {
 
   const std::vector<ENodeId> order = extraction.order(roots);
   std::map<EClassId, std::uint32_t> numbers;  // by class: of values of the new graph
-  if (!add_constant_leaves(window, extraction, roots, numbers)) return false;
+  if (!add_constant_leaves(window, extraction, roots, order, numbers)) return false;
   RegionGraph graph;
   graph.leaves = static_cast<std::uint32_t>(window.leaves.size());
   std::uint32_t next = graph.leaves;
@@ -150,7 +150,7 @@ bool WindowProver::Impl::simplify(Region& window) {
 /// Builds the constants of the extracted graph. Those that other nodes use, or that are its roots, become leaves of the
 /// window.
 bool WindowProver::Impl::add_constant_leaves(Region& window, const Extraction& extraction,
-                                             std::span<const EClassId> roots,
+                                             std::span<const EClassId> roots, std::span<const ENodeId> order,
                                              std::map<EClassId, std::uint32_t>& numbers) {
   const DataType type = bank.value(window.outputs[0]).type.data_type;
   std::map<EClassId, ValueId> built;
@@ -158,7 +158,7 @@ bool WindowProver::Impl::add_constant_leaves(Region& window, const Extraction& e
     const auto constant = built.find(egraph.find(value));
     if (constant != built.end()) numbers.emplace(constant->first, constant_leaf(window, constant->second));
   };
-  for (const ENodeId node : extraction.order(roots)) {
+  for (const ENodeId node : order) {
     if (!egraph.is_constant_node(node)) {
       for (const EClassId argument : egraph.arguments(node)) add_leaf_of(argument);
       continue;
