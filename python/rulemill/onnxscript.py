@@ -37,7 +37,8 @@ try:
     import onnxscript.rewriter
     from onnxscript.rewriter import RewriteRule, RewriteRuleClassBase
 
-    from .onnxscript_instances import Generator, Instance, brief, run
+    from .onnxscript_instances import Generator
+    from .onnxscript_models import Instance, brief, run
 except ImportError as _missing:
     raise Error(f"rulemill.onnxscript needs onnxscript, onnx and onnxruntime: {_missing}") from None
 
