@@ -167,6 +167,10 @@ def main():
     parser.add_argument("--rules", type=pathlib.Path, help="rule database; default: the default rules")
     parser.add_argument("--proofs", action="store_true", help="proofs of own results; needs --json and --results")
     given = parser.parse_args()
+    if missing := [str(model) for model in given.models if not model.is_file()]:
+        parser.error(f"{', '.join(missing)}: expected models")
+    if given.proofs and not (given.json and given.results):
+        parser.error("--proofs needs --json and --results")
     rules = ["--rules", given.rules] if given.rules else []
     if given.proofs:
         return table_of_proofs(given, rules)

@@ -361,28 +361,48 @@ def versions() -> Dict[str, str]:
     return {"rulemill": program.version(), **{each.__name__: each.__version__ for each in (onnxscript, onnx, onnxruntime)}}
 
 
+def _expression(text: str) -> "re.Pattern[str]":
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"expected a regular expression, found '{text}': {error}") from None
+
+
+def _positive(text: str) -> int:
+    if not re.fullmatch(r"0*[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"expected a number of at least 1, found '{text}'")
+    return int(text)
+
+
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m rulemill.onnxscript", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", nargs="*", default=["onnxscript.rewriter"], help="whose rules are compared (default: onnxscript.rewriter)")
-    parser.add_argument("--only", default="", help="rules in whose name this expression is found")
-    parser.add_argument("--seconds", type=float, default=20, help="of the search for models of a rule (default: 20)")
-    parser.add_argument("--models", type=int, default=6, help="of a rule, at most (default: 6)")
+    parser.add_argument("--only", type=_expression, default="", help="rules in whose name this expression is found")
+    parser.add_argument("--seconds", type=_positive, default=20, help="of the search for models of a rule (default: 20)")
+    parser.add_argument("--models", type=_positive, default=6, help="of a rule, at most (default: 6)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path, help="folder for models on which a rule is wrong")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args(arguments)
+    if options.json and not options.json.resolve().parent.is_dir():
+        parser.error(f"argument --json: expected a file in a folder that exists, found '{options.json}'")
     logging.disable(logging.CRITICAL)
-    found = rules(options.packages)
+    try:
+        found = rules(options.packages)
+    except ImportError as error:
+        parser.error(f"argument packages: expected packages that can be imported: {error}")
+    chosen = [rule for rule in found if re.search(options.only, rule.name)]
+    if not chosen:
+        parser.error(f"argument --only: none of {len(found)} rules has such a name" if found else "argument packages: they have no rules")
     print(", ".join(f"{name} {version}" for name, version in versions().items()))
     print(f"{len(found)} rules", flush=True)
     verdicts: List[RuleVerdict] = []
-    for rule in found:
-        if re.search(options.only, rule.name):
-            verdicts.append(_compared_apart(rule, options))
-            print(verdicts[-1], flush=True)
-            if options.json:
-                results = [{"status": each.status, **asdict(each)} for each in verdicts]
-                options.json.write_text(json.dumps({**versions(), "rules": results}, indent=1) + "\n", encoding="utf-8")
+    for rule in chosen:
+        verdicts.append(_compared_apart(rule, options))
+        print(verdicts[-1], flush=True)
+        if options.json:
+            results = [{"status": each.status, **asdict(each)} for each in verdicts]
+            options.json.write_text(json.dumps({**versions(), "rules": results}, indent=1) + "\n", encoding="utf-8")
     counts = collections.Counter(each.status or "no model" for each in verdicts)
     print(", ".join(f"{counts[status]} {status}" for status in (*STATUSES, "no model")))
     return int(any(counts[status] for status in WRONG))

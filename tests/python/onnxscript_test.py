@@ -89,6 +89,16 @@ class Onnxscript(unittest.TestCase):
         self.assertEqual(found["onnx"], onnx.__version__)
         self.assertIn(f"onnxscript {found['onnxscript']}", printed.getvalue())
 
+    def test_wrong_arguments_are_errors_of_one_line(self):
+        for arguments, expected in ((["no_such_package"], "No module named 'no_such_package'"), (["--only", "["], "expected a regular expression"),
+                                    (["--only", "NoSuchRule"], "rules has such a name"),
+                                    (["json"], "they have no rules"), (["--models", "0"], "expected a number of at least 1, found '0'"),
+                                    (["--json", "no/such/folder.json"], "expected a file in a folder that exists")):
+            with self.subTest(arguments), contextlib.redirect_stderr(io.StringIO()) as printed, self.assertRaises(SystemExit) as ended:
+                sources.main(arguments)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(expected, printed.getvalue().splitlines()[-1])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
