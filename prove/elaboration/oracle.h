@@ -52,7 +52,7 @@ class Oracle {
   std::unordered_map<RenamedKeys::Key, std::optional<std::int64_t>, RenamedKeys::Hash> values_;
   // Obligations that are shown without lemmas, or not at all; whatever the names of their bound indices.
   std::unordered_map<RenamedKeys::Key, bool, RenamedKeys::Hash> plain_answers_;
-  // The lemmas of other obligations, which have no indicators.
+  // The lemmas of other obligations.
   std::map<std::vector<check::Guard>, std::vector<check::ProductLemma>> lemmas_;
 };
 

@@ -2,15 +2,12 @@
 // maxima are opaque integers; lemmas state their properties.
 #pragma once
 
-#include <utility>
 #include <vector>
 
-#include "algebra/operators/expression.h"
 #include "check/kernel/guards.h"
 
 namespace rulemill::prove {
 
-using algebra::Rational;
 using check::Atom;
 using check::Atoms;
 using check::Guard;
@@ -23,11 +20,9 @@ struct Lemma {
   Guard conclusion;
 };
 
-/// The question whether all of `asserted` can hold and the sum of coefficient · [guards] be nonzero; without
-/// indicators, whether all of `asserted` can hold.
+/// The question whether all of `asserted` can hold.
 struct Query {
   Guards asserted;
-  std::vector<std::pair<Rational, Guards>> indicators;
   std::vector<Lemma> lemmas;
 };
 

@@ -135,7 +135,7 @@ class Kernel(FactorSteps):
             _, without, added = step.results[0]
             guards = self.changed_guards(maximum.guards, without, added, inside.within(maximum).scope)
             sum_ = [(1, maximum.guards), (-1, guards)]
-            self.require(*of_indicators("two ranges are equal", inside.given, sum_, step.lemmas))
+            self.require(*of_indicators("products have equal values", inside.given, sum_, step.lemmas))
             new = maximum._replace(guards=guards)
         return p._replace(factors=replaced(p.factors, step.positions[1], new))
 
