@@ -119,6 +119,11 @@ bool Elaborator::try_step(State state, Step step) {
     }
   };
   check::Kernel kernel(statement_, confirm, definedness_ ? &*definedness_ : nullptr);
+  check::Guards ranges;  // of products of which some replace others
+  if (step.op == Op::Indicators && !step.targets_maximum && step.positions.size() + step.indicators.size() > 1) {
+    for (const std::size_t p : step.positions) ranges = check::conjunction(ranges, state.sum.at(p).guards);
+  }
+  oracle_.consider(std::move(ranges));
   const std::size_t changed = step.position(0), size = state.sum.size();
   check::Product before = state.sum.at(changed);  // copying the sum would take most of the time of a long search
   bool applies = true;
@@ -130,6 +135,7 @@ bool Elaborator::try_step(State state, Step step) {
   } catch (const algebra::Overflow&) {  // coefficients beyond 64 bits
     applies = false;
   }
+  oracle_.consider({});
   if (!applies) {
     state.sum.resize(size);
     state.sum[changed] = std::move(before);

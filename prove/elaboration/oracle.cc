@@ -140,7 +140,7 @@ Oracle::Oracle(Atoms& atoms, std::vector<Models::Values> samples, bool quick, bo
 Oracle::~Oracle() = default;
 
 std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& obligation, bool uses_z3) {
-  if (check::is_trivial(obligation, atoms_) || (assume_obligations_ && obligation.goal))
+  if (check::is_trivial(obligation, atoms_) || (assume_obligations_ && (obligation.goal || !considered_.empty())))
     return std::vector<ProductLemma>{};
   for (const Obligation& part : slicer_.parts(obligation)) {
     RenamedKeys::Key key = keys_.key(part);
@@ -186,6 +186,7 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
   LemmaContext context(atoms_);
   for (const check::Guard& guard : obligation.given) context.add_guard(guard);
   if (obligation.goal) context.add_guard(*obligation.goal);
+  for (const check::Guard& guard : considered_) context.add_guard(guard);
   const std::vector<Lemma> lemmas = context.definitions();
   // First, without lemmas on products and without Z3.
   std::vector<Query> queries = {{obligation.given, lemmas}};

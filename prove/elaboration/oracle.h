@@ -27,6 +27,8 @@ class Oracle {
 
   /// Returns the lemmas that the obligation needs; nothing if it is not shown.
   std::optional<std::vector<check::ProductLemma>> find_lemmas(const check::Obligation& obligation, bool uses_z3 = true);
+  /// The guards of the products that a step compares, if it does: theirs may matter beside those of its obligations.
+  void consider(check::Guards guards) { considered_ = std::move(guards); }
   /// Returns the only value of the polynomial where the guards hold, if there is only one.
   std::optional<std::int64_t> unique_value(const check::Guards& guards, const check::Poly& poly);
 
@@ -46,6 +48,7 @@ class Oracle {
   Models models_;
   bool quick_, assume_obligations_;
   std::uint64_t queries_ = 0;
+  check::Guards considered_;
   std::unique_ptr<Z3> z3_;
   RenamedKeys keys_;
   Slicer slicer_;
