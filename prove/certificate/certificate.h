@@ -75,8 +75,8 @@ struct ObligationScripts {
 /// Of a derived rule's certificate: first that the rule instances imply the statement, then that they are valid. Throws
 /// check::CheckError or InputError if the certificate is malformed.
 ObligationScripts check_derivation_certificate(const CertificateText& certificate,
-                                                   const std::map<std::string, std::string>& premises,
-                                                   algebra::Library& library);
+                                               const std::map<std::string, std::string>& premises,
+                                               algebra::Library& library);
 
 /// Returns the rule of this name that is proved from the definitions, in the bank of a PremiseRules.
 using FindRule = std::function<std::optional<algebra::Rule>(const std::string& name)>;
