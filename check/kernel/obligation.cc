@@ -40,7 +40,8 @@ void require_zero(const Obligation& region, const IndicatorSum& terms, const Ato
   if (open == terms.end()) {
     Rational sum{0, 1};
     for (const auto& [coefficient, guards] : terms) sum = sum + coefficient;
-    return sum.num == 0 ? void() : require(region);
+    if (sum.num != 0) require(region);
+    return;
   }
   const Guard guard = open->second[0];
   Guards parts = complement(guard);
