@@ -1,6 +1,6 @@
 #include "fingerprint/run.h"
 
-#include "enumerate/levels/count_graphs.h"
+#include "enumerate/levels/enumerator.h"
 #include "enumerate/profile/profile_components.h"
 #include "fingerprint/previous_table.h"
 #include "fingerprint/shard_writer.h"

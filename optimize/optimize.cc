@@ -18,7 +18,7 @@
 #include "optimize/rule_databases.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
-#include "optimize/verify/onnxruntime_verifier.h"
+#include "optimize/verify/onnxruntime.h"
 #include "runtime/files/destination.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/process/machine.h"

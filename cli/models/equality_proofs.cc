@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/model_processes.h"
-#include "cli/rules/rule_check.h"
+#include "cli/rules/rule_database.h"
 #include "optimize/onnx/format/model.h"
 #include "prove/checked_statement.h"
 

@@ -6,14 +6,12 @@
 #include <set>
 #include <string>
 
-#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
-#include "cli/page.h"
 #include "cli/rules/default_rules.h"
-#include "cli/rules/rule_check.h"
+#include "cli/rules/rule_database.h"
 #include "cli/shipped_files.h"
 #include "cli/step_progress.h"
 #include "optimize/cost/calibration.h"
@@ -297,10 +295,9 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       .writes(optimize->add_option("--proof", given->proof,
                                    "file for a proof that the result equals the model, for `rulemill check`"))
       ->needs("--out");
-  add_definitions_option(*optimize, options);
-  add_common_options(*optimize, options);
+  add_general_options(*optimize, options);
   add_type_helper(app, chosen);
-  optimize->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
+  choose(*optimize, chosen, run, given);
 }
 
 }  // namespace rulemill::cli

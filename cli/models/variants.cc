@@ -7,7 +7,7 @@
 #include "cli/model_processes.h"
 #include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
-#include "cli/rules/rule_check.h"
+#include "cli/rules/rule_database.h"
 #include "cli/step_progress.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/optimize.h"
@@ -103,9 +103,8 @@ void add_variants(CLI::App& app, Options& options, Command& chosen) {
                                    "new or empty folder for variant_1.onnx, its proof variant_1.proof, …"),
               PathKind::Folder)
       ->required();
-  add_definitions_option(*variants, options);
-  add_common_options(*variants, options);
-  variants->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
+  add_general_options(*variants, options);
+  choose(*variants, chosen, run, given);
 }
 
 }  // namespace rulemill::cli

@@ -8,7 +8,6 @@
 #include "optimize/onnx/subgraphs.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using ValueInfos = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;

@@ -8,14 +8,11 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "algebra/rules/rule_set.h"
 #include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
-#include "optimize/cost/cost_model.h"
 #include "optimize/model/graph.h"
 #include "optimize/model/numbers.h"
 #include "optimize/search/search_graph.h"
@@ -23,7 +20,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// A rule of the database with the specialized rules that stand for it: those named after it, and, if it is general,

@@ -1,7 +1,6 @@
 #include "prove/core/generalize_rule_set.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 

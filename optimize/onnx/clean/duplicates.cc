@@ -6,7 +6,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 bool is_mergeable(const onnx::NodeProto& node) { return is_repeatable(node) && node.output_size() > 0; }

@@ -1,4 +1,4 @@
-#include "optimize/gpu/plan/arena.h"
+#include "optimize/gpu/plan/plan.h"
 
 #include <catch2/catch.hpp>
 #include <random>

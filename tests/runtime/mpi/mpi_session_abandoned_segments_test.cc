@@ -1,4 +1,4 @@
-#include "runtime/mpi/abandoned_segments.h"
+#include "runtime/mpi/mpi_session.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

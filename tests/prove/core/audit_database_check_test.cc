@@ -1,5 +1,5 @@
 // The check of a database on disk, here by a worker in this process, and of the same rules in memory.
-#include "prove/core/database_check.h"
+#include "prove/core/audit.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // Records in parts.
 #include <catch2/catch.hpp>
 
-#include "prove/tasks/rule_record.h"
+#include "prove/tasks/candidate_result.h"
 #include "tests/shipped_operators.h"
 
 using namespace rulemill;

@@ -1,4 +1,4 @@
-#include "dedup/terms/rebalance.h"
+#include "dedup/terms/term_classes.h"
 
 #include <catch2/catch.hpp>
 #include <random>
