@@ -56,10 +56,11 @@ void add_databases_option(CLI::App& app, Options& options, std::vector<std::stri
       ->allow_extra_args(false);
 }
 
-void add_definitions_option(CLI::App& app, Options& options) {
+void add_library_options(CLI::App& app, Options& options) {
   options.files.reads(app.add_option("--definitions", options.definitions,
                                      "folder of operator definitions (*.op); default: the installed ones"),
                       PathKind::Definitions);
+  add_common_options(app, options);
 }
 
 void add_common_options(CLI::App& app, Options& options) {

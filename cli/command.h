@@ -53,8 +53,17 @@ void add_profile_options(CLI::App& app, Options& options);                      
 void add_out_option(CLI::App& app, Options& options);                                   // --out, required
 void add_rules_operand(CLI::App& app, Options& options, const std::string& more = "");  // RULES
 void add_databases_option(CLI::App& app, Options& options, std::vector<std::string>& rules);  // --rules, repeated
-void add_definitions_option(CLI::App& app, Options& options);                                 // --definitions
-void add_common_options(CLI::App& app, Options& options);  // --json, --quiet, --log-level, --progress
+void add_common_options(CLI::App& app, Options& options);   // --json, --quiet, --log-level, --progress
+void add_library_options(CLI::App& app, Options& options);  // --definitions and the common ones
+
+/// Makes the subcommand run this on the first rank only.
+template <class Given>
+void choose_on_first_rank(CLI::App& app, Command& chosen, const std::shared_ptr<Given>& given,
+                          void (*run)(Context&, const Given&)) {
+  app.callback([given, run, &chosen] {
+    chosen = [given, run](Context& context) { runtime::on_first_rank(context.world, [&] { run(context, *given); }); };
+  });
+}
 
 /// Returns --definitions, or data_folder()/operators.
 std::filesystem::path definitions_folder(const Options& options);

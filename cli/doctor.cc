@@ -14,7 +14,6 @@
 #include "runtime/process/machine.h"
 #include "runtime/process/sanitizer.h"
 #include "runtime/process/subprocess.h"
-#include "runtime/text/error.h"
 #include "runtime/text/quantity.h"
 
 namespace rulemill::cli {
@@ -117,10 +116,9 @@ void show_capabilities(Context& context) {
 
 void add_doctor(CLI::App& app, Options& options, Command& chosen) {
   auto* doctor = app.add_subcommand("doctor", "Show the capabilities of this build and this machine");
-  add_definitions_option(*doctor, options);
   options.files.writes(doctor->add_option("--out", options.out, "output folder to check for write access"),
                        PathKind::Folder);
-  add_common_options(*doctor, options);
+  add_library_options(*doctor, options);
   doctor->callback([&chosen] { chosen = show_capabilities; });
 }
 

@@ -8,7 +8,6 @@
 #include "prove/certificate/certificate.h"
 #include "prove/tasks/derivation_context.h"
 #include "prove/tasks/rule_record.h"
-#include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/printable.h"
 

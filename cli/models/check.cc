@@ -152,8 +152,7 @@ void add_check(CLI::App& app, Options& options, Command& chosen) {
                  "verify that no core rule is implied by the others, and that the core implies every derived rule")
       ->excludes(proof);
   add_proof_options(*checking, given->proofs);
-  add_definitions_option(*checking, options);
-  add_common_options(*checking, options);
+  add_library_options(*checking, options);
   checking->callback([given, &chosen] { chosen = [given](Context& context) { check(context, *given); }; });
 }
 

@@ -157,8 +157,7 @@ void add_gpu(CLI::App& app, Options& options, Command& chosen) {
         ->check(one_of("device", optimize::device_names()));
     made->add_flag("--row-major", given->row_major,
                    "keep all tensors in the layout of the model (NCHW); default: choose layouts by cost");
-    add_definitions_option(*made, options);
-    add_common_options(*made, options);
+    add_library_options(*made, options);
     made->callback([given, run, &chosen] { chosen = [given, run](Context& context) { run(context, *given); }; });
     return made;
   };

@@ -297,8 +297,7 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       .writes(optimize->add_option("--proof", given->proof,
                                    "file for a proof that the result equals the model, for `rulemill check`"))
       ->needs("--out");
-  add_definitions_option(*optimize, options);
-  add_common_options(*optimize, options);
+  add_library_options(*optimize, options);
   add_type_helper(app, chosen);
   optimize->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
 }

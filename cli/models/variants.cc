@@ -103,8 +103,7 @@ void add_variants(CLI::App& app, Options& options, Command& chosen) {
                                    "new or empty folder for variant_1.onnx, its proof variant_1.proof, …"),
               PathKind::Folder)
       ->required();
-  add_definitions_option(*variants, options);
-  add_common_options(*variants, options);
+  add_library_options(*variants, options);
   variants->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
 }
 

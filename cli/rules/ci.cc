@@ -76,8 +76,7 @@ void add_ci(CLI::App& app, Options& options, Command& chosen) {
           PathKind::Database)
       ->allow_extra_args(false);
   add_taso_table_option(*ci, options, given->taso_table);
-  add_definitions_option(*ci, options);
-  add_common_options(*ci, options);
+  add_library_options(*ci, options);
   ci->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
 }
 

@@ -178,8 +178,7 @@ void add_rules_default(CLI::App& rules, Options& options, Command& chosen) {
   options.files.writes(
       command->add_option("--out", options.out, "folder for the database; default: `rules` in the user's cache folder"),
       PathKind::Folder);
-  add_definitions_option(*command, options);
-  add_common_options(*command, options);
+  add_library_options(*command, options);
   command->callback([&chosen] {
     chosen = [](Context& context) {
       if (!context.world.is_root()) return;

@@ -2,7 +2,6 @@
 // diff`: the rules that two files have in common.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -198,13 +197,8 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
                                             "equal"),
                       PathKind::Database);
   add_taso_table_option(*exporting, options, given->taso_table);
-  add_definitions_option(*exporting, options);
-  add_common_options(*exporting, options);
-  exporting->callback([given, &chosen] {
-    chosen = [given](Context& context) {
-      runtime::on_first_rank(context.world, [&] { export_rules(context, *given); });
-    };
-  });
+  add_library_options(*exporting, options);
+  choose_on_first_rank(*exporting, chosen, given, export_rules);
 }
 
 void add_rules_diff(CLI::App& rules, Options& options, Command& chosen) {
@@ -216,11 +210,8 @@ void add_rules_diff(CLI::App& rules, Options& options, Command& chosen) {
       ->required();
   options.files.reads(comparing->add_option("B", given->b, "another one"), PathKind::Database)->required();
   add_taso_table_option(*comparing, options, given->table);
-  add_definitions_option(*comparing, options);
-  add_common_options(*comparing, options);
-  comparing->callback([given, &chosen] {
-    chosen = [given](Context& context) { runtime::on_first_rank(context.world, [&] { diff(context, *given); }); };
-  });
+  add_library_options(*comparing, options);
+  choose_on_first_rank(*comparing, chosen, given, diff);
 }
 
 }  // namespace rulemill::cli

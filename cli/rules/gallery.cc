@@ -89,11 +89,8 @@ void add_rules_gallery(CLI::App& rules, Options& options, Command& chosen) {
   auto out = std::make_shared<std::string>();
   add_rules_operand(*drawing, options);
   options.files.writes(drawing->add_option("--out", *out, "page to write (*.html)"))->required();
-  add_definitions_option(*drawing, options);
-  add_common_options(*drawing, options);
-  drawing->callback([out, &chosen] {
-    chosen = [out](Context& context) { runtime::on_first_rank(context.world, [&] { write_gallery(context, *out); }); };
-  });
+  add_library_options(*drawing, options);
+  choose_on_first_rank(*drawing, chosen, out, write_gallery);
 }
 
 }  // namespace rulemill::cli

@@ -346,8 +346,7 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of("verdict", {"refuted", "unknown", "ill-typed"}));
-  add_definitions_option(*listing, options);
-  add_common_options(*listing, options);
+  add_library_options(*listing, options);
   listing->callback([filter, &chosen] { chosen = [filter](Context& context) { list(context, *filter); }; });
 
   auto* showing = rules->add_subcommand(
@@ -359,8 +358,7 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
       ->add_option("ID", *id, "id of the rule, as in `rules list`, or of a candidate, as in `rules list --candidates`")
       ->required();
   showing->add_flag("--certificate", *certificate, "print the certificate, too");
-  add_definitions_option(*showing, options);
-  add_common_options(*showing, options);
+  add_library_options(*showing, options);
   showing->callback([=, &chosen] { chosen = [=](Context& context) { show(context, *id, *certificate); }; });
 
   add_rules_import(*rules, options, chosen);

@@ -41,7 +41,6 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   pipeline::Options& run = stage_options.run;
   add_profile_options(app, options);
   add_out_option(app, options);
-  add_definitions_option(app, options);
   app.add_option("--threads", run.threads, "threads per rank; 0: all cores of the rank")->check(whole_number(0, 4096));
   app.add_option("--device", stage_options.device,
                  "auto: a GPU if there is one; cpu: no GPU; gpu: fail without one; emulated: the GPU's algorithm on "
@@ -65,7 +64,7 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   app.add_flag("--no-sync", stage_options.no_sync,
                "do not wait until files are on storage; a crash of the machine may lose the run");
   app.add_flag("--strict", stage_options.strict, "exit with code 1 if a limit of time or memory cut proofs");
-  add_common_options(app, options);
+  add_library_options(app, options);
 }
 
 /// Runs the stages up to pipeline::stages[last].

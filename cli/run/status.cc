@@ -15,10 +15,8 @@
 #include "cli/run/run_events.h"
 #include "cli/run/run_report.h"
 #include "cli/text_table.h"
-#include "dedup/join/join.h"
 #include "fingerprint/shards.h"
 #include "pipeline/run.h"
-#include "prove/prune.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/manifest.h"
@@ -312,11 +310,7 @@ void add_status(CLI::App& app, Options& options, Command& chosen) {
   status->add_option("--require-stage", given->required_stage, "exit with code 4 unless this stage is finished")
       ->check(one_of("stage", stages));
   add_common_options(*status, options);
-  status->callback([given, &chosen] {
-    chosen = [given](Context& context) {
-      runtime::on_first_rank(context.world, [&] { show_status(context, *given); });
-    };
-  });
+  choose_on_first_rank(*status, chosen, given, show_status);
 }
 
 }  // namespace rulemill::cli

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "runtime/text/byte_lists.h"
-#include "runtime/text/error.h"
 
 namespace rulemill::dedup {
 namespace {

@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dedup/candidates/canonical.h"
 #include "dedup/candidates/generalization_cache.h"
 #include "enumerate/profile/profile.h"
 #include "execute/cpu/executor.h"

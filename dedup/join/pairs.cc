@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/text/hash.h"
-
 namespace rulemill::dedup {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "execute/cpu/batch_evaluator.h"
 
-#include <algorithm>
-
 namespace rulemill::execute {
 
 namespace {

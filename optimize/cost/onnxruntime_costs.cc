@@ -1,7 +1,5 @@
 #include "optimize/cost/onnxruntime_costs.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "optimize/cost/cost_table.h"

@@ -12,7 +12,6 @@
 #include "optimize/model/rounding.h"
 #include "optimize/onnx/shapes/types.h"
 #include "optimize/verify/onnxruntime_verifier.h"
-#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {

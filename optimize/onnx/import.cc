@@ -1,7 +1,6 @@
 #include "optimize/onnx/import.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "algebra/sizes/checked.h"

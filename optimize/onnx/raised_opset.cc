@@ -5,7 +5,6 @@
 #include <sstream>
 #include <string>
 
-#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {

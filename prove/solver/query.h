@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "algebra/operators/expression.h"
-#include "check/kernel/guards.h"
 
 namespace rulemill::prove {
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "runtime/text/error.h"
-
 namespace rulemill::runtime {
 
 Json to_json(const Attributes& attributes) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "optimize/onnx/clean/passes.h"
 #include "optimize/onnx/operators/node_arguments.h"

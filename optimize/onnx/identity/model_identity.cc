@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include "optimize/onnx/format/model_proto.h"

@@ -1,7 +1,6 @@
 // NumPy's archives of arrays (numpy.savez, numpy.savez_compressed): a zip file with one .npy file per array.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>

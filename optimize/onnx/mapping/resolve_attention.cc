@@ -1,7 +1,6 @@
 #include "optimize/onnx/mapping/resolve_attention.h"
 
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "optimize/onnx/mapping/node_parts.h"
