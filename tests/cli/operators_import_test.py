@@ -3,6 +3,7 @@
 
 import json
 import sys
+import textwrap
 import unittest
 
 from binary import ROOT, Case, rulemill
@@ -143,6 +144,18 @@ class OperatorsImport(Case):
         self.assertIn("operator gate_of_two(a[m, n], b[m, n])\n  y[i < m, j < n] = a[i, j] * sigmoid(b[i, j])\n", process.stdout, process.stderr)
         for name, message in (("own::None", "has no function own::None; it has own::Both, own::Gate"), ("own::Unused", "does not call own::Unused")):
             self.assert_fails(rulemill("operators", "import", path, "--function", name, env=python), 3, path.name, message)
+
+    def test_rules_of_an_imported_operator_are_discovered(self):
+        shapes, nodes, constants, *_ = MODELS["gated"]
+        path = self.write("gated", model_of(shapes, nodes, constants))
+        self.assert_works(rulemill("operators", "import", path, "--out", self.own / "gated.op"))
+        page = (ROOT / "docs" / "new_operator.md").read_text(encoding="utf-8")
+        profile = textwrap.dedent(page.partition("gated.toml <<'END'\n")[2].partition("    END\n")[0])
+        (self.folder / "gated.toml").write_text(profile, encoding="utf-8")
+        self.assert_works(rulemill("discover", "--definitions", self.own, "--profile", self.folder / "gated.toml", "--out", self.folder / "run"))
+        rules = self.json("rules", "list", self.folder / "run", "--definitions", self.own, "--uses", "gated")["rules"]
+        self.assertIn("mul(x1, sigmoid(x2)) => gated(x1, x2)", " ".join(rules[0]["text"].split()))
+        self.assertGreaterEqual(len(rules), 5)
 
     def test_what_cannot_be_defined_is_one_line_with_the_node_and_the_reason(self):
         def refused(code, model, *parts, name="refused", words=()):
