@@ -6,7 +6,6 @@
 #include "fingerprint/shard_writer.h"
 #include "runtime/files/stage.h"
 #include "runtime/process/stopwatch.h"
-#include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 
 namespace rulemill::fingerprint {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/mpi/parallel_for_ranks.h"
-#include "runtime/process/interrupt.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
 

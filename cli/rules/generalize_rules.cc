@@ -8,10 +8,8 @@
 #include "cli/command.h"
 #include "cli/rules/rule_database.h"
 #include "cli/run/proof_options.h"
-#include "cli/run/task_tables.h"
 #include "cli/text_table.h"
 #include "prove/core/generalize_rule_set.h"
-#include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
 
 namespace rulemill::cli {

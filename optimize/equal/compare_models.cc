@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <memory>
 #include <set>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/subgraphs.h"
 
 namespace rulemill::optimize {

@@ -1,7 +1,5 @@
 #include "optimize/search/search_graph.h"
 
-#include <algorithm>
-
 #include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 
-#include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/symbolic_parameters.h"

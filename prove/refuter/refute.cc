@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "algebra/execution/plan.h"
-#include "algebra/operators/function_domain.h"
 #include "algebra/sizes/checked.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/term.h"

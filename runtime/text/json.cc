@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/text/error.h"
-
 namespace rulemill::runtime {
 
 Json to_json(const Attributes& attributes) {

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <string>
-#include <unordered_map>
 
 #include "optimize/equal/proof/model_term.h"
 #include "optimize/equal/prover/window_statement.h"

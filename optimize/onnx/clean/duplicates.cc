@@ -3,7 +3,6 @@
 #include <tuple>
 
 #include "optimize/onnx/clean/passes.h"
-#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
 namespace {
