@@ -2,7 +2,7 @@
 
 # What the attacks of tests/adversarial ask: the prover without its refuter.
 add_executable(prove_pairs tests/adversarial/prove_pairs.cc)
-target_link_libraries(prove_pairs PRIVATE rulemill_prove)
+target_link_libraries(prove_pairs PRIVATE rulemill_prove $<$<NOT:$<BOOL:${RULEMILL_SANITIZE}>>:${TCMALLOC_LIBRARY}>)
 
 # What tests/independent_checker checks: certificates of false rules.
 add_executable(forge tests/independent_checker/forge.cc)
@@ -73,6 +73,8 @@ add_test(NAME optimize/equal_long CONFIGURATIONS Slow
 target_link_libraries(test_check PRIVATE rulemill_prove)  # its tests ask the solver
 add_test(NAME check/steps_long CONFIGURATIONS Slow WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMAND test_check "no step of any kind*")
 set_tests_properties(check/steps_long PROPERTIES LABELS slow TIMEOUT 10800 ENVIRONMENT RULEMILL_RANDOM_STEPS=1000000)
+add_test(NAME prove/changed_steps_long CONFIGURATIONS Slow WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMAND test_prove "no changed step*")
+set_tests_properties(prove/changed_steps_long PROPERTIES LABELS slow TIMEOUT 10800 ENVIRONMENT RULEMILL_MUTANTS=50)
 set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/verdicts_long adversarial/models_long
   adversarial/standard_long adversarial/equal_pairs_long fuzz/long cli/faults_long
   optimize/equal_long
