@@ -25,7 +25,7 @@ class DefaultRules(Case):
         shutil.rmtree(cls.cache, ignore_errors=True)
         cls.environment = {"RULEMILL_CACHE": str(cls.cache)}
         with concurrent.futures.ThreadPoolExecutor() as executor:
-            cls.first, cls.second = executor.map(lambda _: rulemill("rules", "default", env=cls.environment), range(2))
+            cls.first, cls.second = executor.map(lambda _: rulemill("rules", "default", env=cls.environment, timeout=800), range(2))
 
     def cached_files(self):
         return {path.name: path.stat().st_mtime_ns for path in (self.cache / "rules").iterdir()}
