@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Prints the results of measure.py as a table with means: `table.py OUT.json [--faster | --gains] [--into FILE]`.
 
-With `--faster`, the table has the models that became faster, without other optimizers. With `--gains`, prints who gains: one line for
-each kind of models. With `--into`, they replace what FILE (such as docs/results.md) has between the lines `<!-- table.py -->` and
-`<!-- end -->`.
+With `--faster`, prints the models that became faster, without other optimizers, and the means of all. With `--gains`, prints who gains:
+one line for each kind of models. With `--into`, they replace what FILE (such as docs/results.md) has between the lines
+`<!-- table.py -->` and `<!-- end -->`.
 
 Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
 result is the model. *wrong*: the result computes something else, and is not counted. *products*: the share of time that convolutions
@@ -94,13 +94,15 @@ def counts(ratios):
             f"{FASTER} or more, {sum(each < SLOWER for each in ratios)} below {SLOWER}")
 
 
-def summary_of(rows, threads):
-    """Means of the first measurements, also by form, effect and kind, and the models that are slower."""
+def summary_of(rows, threads, mean_only):
+    """The mean of the first measurements; unless `mean_only`, also by form, effect and kind, and the models that are slower."""
     found = [(row, *measured(row, threads)) for row in rows if measured(row, threads)]
     if not found:
         return
     ours = [ratios["rulemill"] for _, ratios, _ in found]
-    print(f"\n{threads} thread{'s' * (threads > 1)}: {counts(ours)}.\n")
+    print(f"\n{threads} thread{'s' * (threads > 1)}: {counts(ours)}.", end="\n" if mean_only else "\n\n")
+    if mean_only:
+        return
     for name, property_of in (("form", lambda row: row.get("form")), ("effect", effect), ("kind", lambda row: row.get("kind"))):
         groups = collections.defaultdict(list)
         for row, ratios, _ in found:
@@ -122,12 +124,14 @@ def summary_of(rows, threads):
                   f"rulemill on the same models: {statistics.geometric_mean(ours):.3f}")
 
 
-def summarize(results):
+def summarize(results, means_only=False):
     rows = [row for row in results if "forms" in row]
     if not rows:
         return
     for threads in (1, 2):
-        summary_of(rows, threads)
+        summary_of(rows, threads, means_only)
+    if means_only:
+        return
     shares = [[row["forms"][form].get("products") for form in ("model", "rulemill")] for row in rows]
     shares = [pair for pair in shares if None not in pair]
     if shares:
@@ -209,7 +213,7 @@ def main():
             print_head(columns)
             for row in filter(is_faster, results) if given.faster else results:
                 print(line(cells(row), columns))
-            summarize(results)
+            summarize(results, given.faster)
     if not given.into:
         print(printed.getvalue(), end="")
         return
