@@ -90,6 +90,7 @@ GAINS = [
 
 
 GAINS_OF_A_MODEL = 12
+ENVIRONMENT = {"RULEMILL_CACHE": str(BINARY.parent / "package_cache")}
 
 
 def operators_of(graph, output):
@@ -104,7 +105,7 @@ def operators_of(graph, output):
 
 
 class DefaultResults(Case):
-    environment = {"RULEMILL_CACHE": str(BINARY.parent / "package_cache")}
+    environment = ENVIRONMENT
 
     def test_optimizing_a_result_again_does_not_change_it(self):
         for model in (MODEL, LORA):
@@ -137,6 +138,11 @@ class DefaultResults(Case):
         self.assertIn("image_added_to_its_multiple", self.not_derived(without="one"))
         self.assertEqual(self.not_derived(without="conv_transpose"), {"batch_norm_into_transposed_convolution"})
 
+
+@unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+class ModelsMadeHere(Case):
+    environment = ENVIRONMENT
+
     def optimized(self, model):
         """Returns the number of nodes of each ONNX operator in the result."""
         before, after = self.folder / "before.onnx", self.folder / "after.onnx"
@@ -144,7 +150,6 @@ class DefaultResults(Case):
         self.assert_works(rulemill("optimize", before, "--out", after, "--no-benchmark", env=self.environment))
         return collections.Counter(node.op_type for node in onnx.load(after).graph.node)
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_identity_branches_and_sums_with_a_scalar_merge_into_the_convolution(self):
         model, blocks = branched_models.make("mobileone")
         counts = self.optimized(model)
@@ -160,7 +165,6 @@ class DefaultResults(Case):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
         self.assertEqual(self.optimized(model), {"Conv": 1})
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_equal_finds_numbers_behind_a_convolution_in_other_weights(self):
         numbers = "float two = {2}, float one = {1}, float five = {5}, float three = {3}"
         pair = (("1, 2, 3, 4", "1, -1", "c = Conv(x, k, b) s = Mul(c, two) a = Add(s, one) d = Div(a, five) y = Mul(d, three)"),
@@ -172,7 +176,6 @@ class DefaultResults(Case):
                 f"<float[2, 2, 1, 1] k = {{{kernel}}}, float[2] b = {{{bias}}}, {numbers}> {{ {nodes} }}"), path)
         self.assertEqual(self.json("equal", *paths, env=self.environment)["verdict"], "equal")
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_equal_compares_outputs_that_rules_show_to_be_constant(self):
         texts = ("float[2] k = {1.5001, 1.5001}, float[2] h = {0.33333334, 0.33333334}, float[2] a = {16777216, 16777216}> "
                  "{ v = Mul(k, h) p = Add(x, v) d = Sub(p, v) e = Sub(x, d) y = Mul(e, a) }",
@@ -185,7 +188,6 @@ class DefaultResults(Case):
         self.assertIn(process.returncode, (1, 2), process.stderr)
         self.assertNotIn("all inputs", process.stdout)
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_models_become_the_forms_that_are_known_to_be_cheaper(self):
         """Many side by side in a model, since most of the time goes into reading the rules."""
         for at in range(0, len(GAINS), GAINS_OF_A_MODEL):
@@ -217,7 +219,6 @@ class DefaultResults(Case):
                 self.assertEqual(operators_of(written.graph, f"row{number}_y"), expected)
                 numpy.testing.assert_allclose(after[number], before[number], rtol=1e-4, atol=1e-5 * abs(before[number]).max())
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_two_linear_layers_with_biases_become_one(self):
         random = numpy.random.default_rng(0)
         values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", 64]) for name in ("x", "y")]
@@ -236,7 +237,6 @@ class DefaultResults(Case):
             self.assertEqual(self.optimized(model), {"Gemm": 1}, turned)
             self.assert_works(rulemill("equal", self.folder / "before.onnx", self.folder / "after.onnx", env=self.environment))
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_small_depthwise_branches_merge_into_a_kernel_of_size_seven(self):
         random = numpy.random.default_rng(0)
         for stride in (1, 2):
@@ -251,11 +251,9 @@ class DefaultResults(Case):
             with self.subTest(stride):
                 self.assertEqual(self.optimized(model), {"Conv": 1})
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_padding_becomes_that_of_convolutions(self):
         self.assertEqual(self.optimized(exported_models.padded()), {"Conv": 6, "Relu": 6})
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_an_addition_to_whole_rows_before_a_softmax_is_removed(self):
         def value(name, *shape):
             return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
@@ -266,7 +264,6 @@ class DefaultResults(Case):
         nodes = [helper.make_node("Add", ["x", "r"], ["s"]), helper.make_node("Softmax", ["s"], ["y"], axis=-1)]
         self.assertEqual(self.optimized(model(nodes, [value("x", 2, 4, 32, 64), value("r", 2, 4, 32, 1)], value("y", 2, 4, 32, 64))), {"Softmax": 1})
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_a_softmax_along_an_inner_axis_becomes_one_of_rows(self):
         values = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4, 16, 2100]),
                   helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 16, 4, 2100])]
@@ -277,7 +274,6 @@ class DefaultResults(Case):
         written = onnx.load(self.folder / "after.onnx").graph.node
         self.assertEqual([node.op_type for node in written], ["Transpose", "Softmax", "Transpose"])
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_a_gated_image_added_to_itself_is_multiplied_once(self):
         values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
                   for name, shape in (("x", [1, 8, 64, 64]), ("g", [1, 8, 1, 1]), ("y", [1, 8, 64, 64]))]
@@ -291,7 +287,6 @@ class DefaultResults(Case):
                   for info in onnx.shape_inference.infer_shapes(onnx.load(self.folder / "after.onnx")).graph.value_info}
         self.assertEqual(sorted(shapes.values()), [[1, 8, 1, 1], [1, 8, 1, 1]])  # only the last product has the image's size
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_a_product_with_a_hard_sigmoid_is_a_hard_swish_only_with_its_numbers(self):
         values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 8, 64, 64]) for name in ("x", "y")]
 
@@ -310,7 +305,6 @@ class DefaultResults(Case):
                      env=self.environment)
             self.assertEqual(json.loads((self.folder / "equal.json").read_text(encoding="utf-8"))["verdict"], verdict)
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_a_hard_swish_of_an_older_opset_has_the_cheapest_form_that_the_model_may_have(self):
         for opset, clip, last, opset_after, expected in (
                 (12, "Clip(p, zero, six)", "Relu(s)", 20, {"HardSwish": 1, "Relu": 1}),
@@ -324,7 +318,6 @@ class DefaultResults(Case):
                 self.assertEqual(self.optimized(model), expected)
                 self.assertEqual(onnx.load(self.folder / "after.onnx").opset_import[0].version, opset_after)
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_resizing_a_small_image_becomes_two_products_with_constant_matrices(self):
         weights = [numpy_helper.from_array(numpy.random.default_rng(0).random((32, 32, 3, 3)).astype(numpy.float32), "k"),
                    numpy_helper.from_array(numpy.array([1, 32, 28, 20]), "sizes")]
@@ -352,7 +345,6 @@ class DefaultResults(Case):
                                    "--min-gain", "0", env=self.environment))
         return [node.op_type for node in onnx.load(self.folder / "out.onnx").graph.node]
 
-    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_a_pointwise_convolution_moves_after_the_pool_for_every_padding_mode(self):
         for attributes in ({}, {"count_include_pad": 1}, {"count_include_pad": 0, "pads": [0] * 4}):
             with self.subTest(attributes):
