@@ -164,7 +164,7 @@ class ModelProof(FusionRulesCase):
             stored, _, nodes = model.rpartition(">")
             onnx.save(onnx.parser.parse_model(f"{OPSETS}(float[2,3] x, float[2,3] z) => (float[2,3] y) {stored + '>' if stored else ''} {{ {nodes} }}"), path)
         digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
-        content = message([[1, 1], [BEFORE, digests[0]], [AFTER, digests[1]], *([STEP, message(step)] for step in steps),
+        content = message([[1, 2], [BEFORE, digests[0]], [AFTER, digests[1]], *([STEP, message(step)] for step in steps),
                            [RULES_OF_PROOF, (folder / "rules.rmdb").read_bytes()]])
         self.proof.write_bytes(content + message([[100, checksum(content)]]))
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "algebra/terms/rule_text.h"
-
 namespace rulemill::optimize {
 
 void ProofRecorder::add(ValueId original, ValueId partner, const ProvedStatement* statement, bool output) {
@@ -51,19 +49,7 @@ proto::ModelProof ProofRecorder::proof() const {
   proto::ModelProof proof;
   for (const std::string& name : terms_.dimensions()) proof.add_dimensions(name);
   for (const proto::ModelStep& step : steps_) *proof.add_steps() = step;
-  algebra::Library& library = bank_.library();
-  algebra::TermBank terms(library);
-  algebra::Symbols symbols;
-  algebra::RuleSet rules;
-  for (const auto& [text, named] : rules_) {
-    algebra::RuleRecord record;
-    record.rule = algebra::parse_rule(text, named.first, library, terms, symbols);
-    record.certificate = named.second;
-    record.rule.id = named.first;
-    record.rule.tier = algebra::Tier::Core;
-    rules.rules.push_back(std::move(record));
-  }
-  proof.set_rules(algebra::serialize(rules, terms, symbols));
+  proof.set_rules(serialize(rules_, bank_.library()));
   return proof;
 }
 
