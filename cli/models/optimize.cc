@@ -137,6 +137,7 @@ void run(Context& context, const OptimizeOptions& given) {
   }
   if (!given.proof.empty() && options.out == "-")
     throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
+  if (!given.proof.empty()) options.result_proof = searched_proof;
   std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   const optimize::Summary summary = optimize_model(options, given.runtime, context, defaults);
   if (!options.explain.empty()) {
@@ -151,7 +152,7 @@ void run(Context& context, const OptimizeOptions& given) {
   if (!given.proof.empty()) {
     for (const DefaultRules& each : defaults) options.rules.push_back(each.database);
     const optimize::EqualityResult shown =
-        prove_result(context.options, options.model, options.out, options.rules, given.proof);
+        prove_result(context.options, options.model, options.out, options.rules, given.proof, summary.proof);
     context.print(optimize::written_proof_text(shown));
     context.report["proof"] = {{"bytes", shown.proof_bytes}, {"gap", shown.proof_gap}, {"seconds", shown.seconds}};
   }

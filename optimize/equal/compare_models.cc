@@ -1,7 +1,7 @@
 #include "optimize/equal/compare_models.h"
 
 #include <fmt/format.h>
-
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -115,9 +115,9 @@ class ModelComparison {
     for (const algebra::RuleRecord& record : rules.rules) ids.insert(record.rule.id);
     if (!ids.empty()) options_.rule_check(file, rules, ids, context_.library, context_.terms, context_.symbols);
     ConstantTable table(bank_);
-    CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
-    CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    CanonicalModel unmerged(bank_, table, after_import_, after_.identity, "after ");
+    CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
+    CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
+    CanonicalModel unmerged(bank_, table, after_import_, after_.identity, second_model_prefix);
     ProofFollower follower(bank_, before, after, unmerged, constants_, rules, context_.terms);
     follower.follow(proof, outputs_, file);
     result_.verdict = EqualityResult::Verdict::Equal;
@@ -125,6 +125,14 @@ class ModelComparison {
     result_.proof_steps = static_cast<std::uint64_t>(proof.steps_size());
     result_.proof_rules = rules.rules.size();
     return std::move(result_);
+  }
+
+  /// Proves what the lemmas of a search leave: how the second model was written.
+  std::optional<proto::ModelProof> complete(const proto::ModelProof& searched) {
+    records_ = true;
+    if (searched.cleaned()) clean_models();
+    sweep({}, thorough_max_failures, &searched);
+    return proof_;
   }
 
   /// The steps of the last comparison, if they were recorded and shown to be equal.
@@ -218,8 +226,8 @@ class ModelComparison {
     import_models();
   }
 
-  /// Returns true if the outputs are shown to be equal.
-  bool sweep(const MatchingValues& matches, std::uint32_t failures) {
+  /// Returns true if the outputs are shown to be equal. `searched`: what an optimizer's search shows.
+  bool sweep(const MatchingValues& matches, std::uint32_t failures, const proto::ModelProof* searched = nullptr) {
     algebra::Library& library = context_.library;
     algebra::TermBank& terms = context_.terms;
     in_subgraphs_ = {};
@@ -231,13 +239,25 @@ class ModelComparison {
     const auto name_of = [&](ValueId constant) { return table.name(constant); };
     StatementProver statements(bank_, constants_, operators, name_of, options_.statement_proof, statements_);
     WindowSplit splits(bank_, constants_, operators);
-    CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
-    CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    ProofRecorder recorder(bank_, before, after);
+    CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
+    CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
+    std::vector<std::string> dimensions;
+    if (searched != nullptr) dimensions.assign(searched->dimensions().begin(), searched->dimensions().end());
+    ProofRecorder recorder(bank_, before, after, dimensions);
     Sweep sweep(
         bank_, before, after, constants_, prover, statements, splits,
         [&](std::uint32_t first, std::uint32_t second) { return have_equal_subgraphs(before, first, after, second); },
         records_ ? &recorder : nullptr);
+    algebra::RuleSet searched_rules;
+    std::optional<ProofFollower> lemmas;
+    if (searched != nullptr) {
+      const std::string file = options_.proof.string();
+      searched_rules = algebra::parse_rule_set(searched->rules(), file, library, terms, context_.symbols);
+      lemmas.emplace(bank_, before, after, after, constants_, searched_rules, terms);
+      lemmas->add_lemmas(*searched, file);
+      for (const auto& [original, partner] : lemmas->suggestions(*searched)) sweep.suggest(original, partner);
+      recorder.add_lemmas(*searched, searched_rules, terms);
+    }
     try {
       describe(sweep.run(outputs_, matches, failures), rules);
     } catch (const runtime::Interrupted&) {
@@ -413,9 +433,44 @@ void write_proof(EqualityOptions options, const proto::ModelProof& proof, Equali
   result.proof_bytes = std::filesystem::file_size(options.proof);
 }
 
+/// Writes the proof from an optimizer's search, completed if need be. Returns nullopt if it does not hold.
+std::optional<EqualityResult> write_searched_proof(const EqualityOptions& options) {
+  const runtime::Stopwatch watch;
+  proto::ModelProof searched;
+  if (options.searched_proof.empty() || !searched.ParseFromString(options.searched_proof)) return std::nullopt;
+  proto::ModelProof proof = searched;
+  proof.clear_steps();
+  for (const proto::ModelStep& step : searched.steps()) {
+    if (!step.has_value()) *proof.add_steps() = step;
+  }
+  for (const bool is_completed : {false, true}) {
+    try {
+      ComparisonContext context(options);
+      if (is_completed) {
+        const auto completed = read_models(context).complete(searched);
+        if (!completed) break;
+        proof = *completed;
+      }
+      EqualityOptions following = options;
+      following.rules.clear();
+      proof.set_before(OnnxModel::read(options.before).digest());
+      proof.set_after(OnnxModel::read(options.after).digest());
+      EqualityResult result = follow(following, proof, options.proof.string());
+      write_model_proof(proof, options.proof);
+      result.proof_bytes = std::filesystem::file_size(options.proof);
+      result.seconds = watch.seconds();
+      return result;
+    } catch (const runtime::InputError& error) {
+      spdlog::debug("the proof from the search does not hold: {}", error.what());
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 EqualityResult compare_models(const EqualityOptions& options) {
+  if (auto result = write_searched_proof(options)) return *result;
   ComparisonContext context(options);
   std::signal(SIGALRM, [](int) { runtime::request_interrupt(); });
   alarm(options.time_limit);

@@ -138,7 +138,7 @@ class NodeExplainer {
         values.push_back(output);
       }
     }
-    const std::vector<ValueId> named = name_constants(model.bank, values, model.terms, model.rules);
+    const std::vector<ValueId> named = name_constants(model.bank, values, model.terms, model.rules).outputs;
     outputs_.assign(named.begin(), named.end() - static_cast<std::ptrdiff_t>(records.size()));
     for (std::size_t i = 0; i < records.size(); ++i) {
       const NodeId id = model.bank.value(named[outputs_.size() + i]).node;

@@ -16,7 +16,7 @@ namespace rulemill::optimize {
 
 namespace {
 
-constexpr std::uint32_t proof_schema_version = 1;
+constexpr std::uint32_t proof_schema_version = 2;
 
 /// Of the constants that a proof compares.
 constexpr double max_multiply_adds = 1e10;
@@ -71,6 +71,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   std::unordered_map<ValueId, int> merges;  // steps by original value of the second model
   std::map<ValueId, int> last;              // of outputs
   for (int i = 0; i < proof.steps_size(); ++i) {
+    if (!proof.steps(i).has_value()) continue;  // a lemma
     at_step(file, i, [&] {
       const auto original = names.find_own(proof.steps(i).value());
       require(original.has_value(), "is about a value that the second model does not have");
@@ -95,13 +96,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
     });
     return pair;
   };
-  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) {
-    before_.add(id);
-    for (const ValueId original : bank_.node(id).outputs) held_[0].insert(before_.value(original));
-  }
-  stored_[0] = add_stored_constants(bank_, before_);
-  stored_[1] = add_stored_constants(bank_, after_);
-  constants_.set_models(stored_[0], stored_[1]);
+  add_lemmas(proof, file);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     after_.add(id);
     unmerged_.add(id);
@@ -126,6 +121,98 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   }
 }
 
+/// Merges what lemmas show of the first model, and of constants that the second one stores.
+void ProofFollower::add_lemmas(const proto::ModelProof& proof, const std::string& file) {
+  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) {
+    before_.add(id);
+    for (const ValueId original : bank_.node(id).outputs) held_[0].insert(before_.value(original));
+  }
+  stored_[0] = add_stored_constants(bank_, before_);
+  stored_[1] = add_stored_constants(bank_, after_);
+  constants_.set_models(stored_[0], stored_[1]);
+  congruence_.add(std::vector<ValueId>(held_[0].begin(), held_[0].end()));
+  const ModelTerms names(bank_, before_, after_, {proof.dimensions().begin(), proof.dimensions().end()});
+  for (int i = 0; i < proof.steps_size(); ++i) {
+    const proto::ModelStep& step = proof.steps(i);
+    if (step.has_value()) continue;
+    at_step(file, i, [&] {
+      require(step.rule().empty() ? add_constant(step, names) : add_instance(step, names), "does not hold");
+      require(!constants_.is_work_done(), "computes constants of more than 10^10 multiply-adds, with those before it");
+    });
+  }
+  congruence_.close();
+  before_.set_congruence(congruence_);
+  after_.set_congruence(congruence_);
+  if (has_equal_constants()) throw runtime::InputError(file, "makes two constants equal that a model stores");
+}
+
+std::vector<std::pair<ValueId, ValueId>> ProofFollower::suggestions(const proto::ModelProof& proof) {
+  const ModelTerms names(bank_, before_, after_, {proof.dimensions().begin(), proof.dimensions().end()});
+  std::vector<std::pair<ValueId, ValueId>> found;
+  for (const proto::ModelStep& step : proof.steps()) {
+    if (!step.has_value()) continue;
+    const auto original = names.find_own(step.value()), partner = names.find_canonical(step.partner());
+    if (original && partner) found.emplace_back(*original, *partner);
+  }
+  return found;
+}
+
+/// A constant that the second model stores may agree with a term over those of the first one; one that either stores,
+/// with an operator without inputs.
+bool ProofFollower::add_constant(const proto::ModelStep& lemma, const ModelTerms& names) {
+  if (lemma.constants_size() != 1) return false;
+  const auto term = names.find_canonical(lemma.partner()), constant = names.find_canonical(lemma.constants(0));
+  if (!term || !constant || !(stored_[0].contains(*constant) || stored_[1].contains(*constant))) return false;
+  if (*term == *constant) return true;
+  const bool is_operator = bank_.node_of(*term).constant && bank_.node_of(*term).arguments.empty();
+  if (!is_operator) {
+    const bool is_next = agreeing_[0].try_emplace(*term, *constant).first->second == *constant &&
+                         agreeing_[1].try_emplace(*constant, *term).first->second == *term;
+    if (!is_of(0, *term) || !stored_[1].contains(*constant) || !is_next) return false;
+  }
+  if (!constants_.difference(*constant, *term)) return false;
+  ++compared_;
+  const ValueId equal[] = {*term, *constant};
+  congruence_.add(equal);
+  congruence_.merge(*term, *constant);
+  return true;
+}
+
+bool ProofFollower::add_instance(const proto::ModelStep& lemma, const ModelTerms& names) {
+  const algebra::Rule* rule = rule_of(lemma);
+  if (rule == nullptr || lemma.constants_size() > 0) return false;
+  DataType type = DataType::Float32;
+  for (const proto::ModelVariable& variable : lemma.variables()) {
+    const auto value = names.find_canonical(variable.value());
+    if (!value || !bank_.value(*value).type || (bank_.node_of(*value).constant && !is_of(0, *value))) return false;
+    if (is_float(bank_.value(*value).type.data_type)) type = bank_.value(*value).type.data_type;
+  }
+  const auto sides = instance_of(*rule, lemma, type, names);
+  if (!sides) return false;
+  congruence_.add(sides->source);
+  congruence_.add(sides->target);
+  for (std::size_t i = 0; i < sides->source.size(); ++i) {
+    const ValueId source = sides->source[i], target = sides->target[i];
+    if (bank_.value(source).type != bank_.value(target).type) return false;
+    congruence_.merge(source, target);
+  }
+  return true;
+}
+
+/// Errors of constants would add up: those that a model stores are equal only if they are the same.
+bool ProofFollower::has_equal_constants() const {
+  return std::ranges::any_of(stored_, [&](const std::set<ValueId>& constants) {
+    std::set<ValueId> representatives;
+    for (const ValueId constant : constants) representatives.insert(congruence_.find(constant));
+    return representatives.size() < constants.size();
+  });
+}
+
+const algebra::Rule* ProofFollower::rule_of(const proto::ModelStep& step) const {
+  const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
+  return record == rules_.rules.end() ? nullptr : &record->rule;
+}
+
 bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names) {
   const ValueId canonical = after_.value(original);
   if (partner == canonical) return true;
@@ -133,8 +220,15 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
   const ValueType &first = bank_.value(partner).type, &second = bank_.value(canonical).type;
   if (!first || first != second) return false;
   if (step.rule().empty()) return are_constants_that_agree(partner, unmerged_.value(original));
-  const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
-  return record != rules_.rules.end() && is_instance(record->rule, step, partner, canonical, names);
+  const algebra::Rule* rule = rule_of(step);
+  if (rule == nullptr || rule->source.size() != 1) return false;
+  for (const proto::ModelVariable& variable : step.variables()) {
+    const auto value = names.find_canonical(variable.value());
+    if (!value || (bank_.node_of(*value).constant && !is_held(*value))) return false;
+  }
+  const auto sides = instance_of(*rule, step, second.data_type, names);
+  return sides && ((sides->source[0] == partner && sides->target[0] == canonical) ||
+                   (sides->source[0] == canonical && sides->target[0] == partner));
 }
 
 /// A constant of the second model, computed from its own constants so that errors do not add up, may agree with one
@@ -174,24 +268,24 @@ bool ProofFollower::has_type(ValueId value, const algebra::Shape& shape, DataTyp
   return !bank_.node_of(value).constant || constants_.is_finite(value);
 }
 
-bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner,
-                                ValueId canonical, const ModelTerms& names) {
-  if (!rule.packs.empty() || rule.source.size() != 1 || !restricts_positivity_to_variables(rule, terms_)) return false;
+std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Rule& rule, const proto::ModelStep& step,
+                                                               DataType type, const ModelTerms& names) {
+  if (!rule.packs.empty() || !restricts_positivity_to_variables(rule, terms_)) return std::nullopt;
   algebra::Symbols& symbols = bank_.symbols();
   algebra::Substitution sizes;
   for (const proto::ModelSize& size : step.sizes()) sizes.emplace(symbols.size(size.name()), names.size(size.value()));
   for (const std::string& name : algebra::used_size_names(rule, terms_, symbols)) {
     const auto bound = sizes.find(symbols.size(name));
-    if (bound == sizes.end() || !is_positive(bound->second, symbols)) return false;
+    if (bound == sizes.end() || !is_positive(bound->second, symbols)) return std::nullopt;
   }
   for (const algebra::SizeCondition& condition : rule.condition) {
-    if (algebra::holds(algebra::substitute(condition, sizes, symbols), symbols) != algebra::Truth::Yes) return false;
+    if (algebra::holds(algebra::substitute(condition, sizes, symbols), symbols) != algebra::Truth::Yes)
+      return std::nullopt;
   }
-  const DataType type = bank_.value(canonical).type.data_type;
   std::vector<ValueId> constants;
   for (const proto::ModelTerm& constant : step.constants()) {
     const auto value = names.find_canonical(constant);
-    if (!value) return false;
+    if (!value) return std::nullopt;
     constants.push_back(*value);
   }
   TermBuilder builder(bank_, terms_, sizes, type, [&](ValueId built, ValueId whole) -> std::optional<ValueId> {
@@ -211,12 +305,18 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
     const auto value = variable == step.variables().end() ? std::nullopt : names.find_canonical(variable->value());
     algebra::Shape shape = rule.shapes[i];
     for (algebra::Poly& size : shape) size = symbols.substitute(size, sizes);
-    if (!value || !has_type(*value, shape, type) || (bank_.node_of(*value).constant && !is_held(*value))) return false;
+    if (!value || !has_type(*value, shape, type)) return std::nullopt;
     builder.set(rule.variables[i], *value);
   }
-  const auto source = builder.build(rule.source[0]), target = builder.build(rule.target[0]);
-  return source && target &&
-         ((*source == partner && *target == canonical) || (*source == canonical && *target == partner));
+  Sides sides;
+  for (const auto& [terms, values] : {std::pair(&rule.source, &sides.source), std::pair(&rule.target, &sides.target)}) {
+    for (const algebra::TermId term : *terms) {
+      const auto built = builder.build(term);
+      if (!built) return std::nullopt;
+      values->push_back(*built);
+    }
+  }
+  return sides;
 }
 
 proto::ModelProof read_model_proof(const std::filesystem::path& path) {

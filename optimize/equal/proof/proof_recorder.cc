@@ -2,9 +2,16 @@
 
 #include <algorithm>
 
-#include "algebra/terms/rule_text.h"
-
 namespace rulemill::optimize {
+
+void ProofRecorder::add_lemmas(const proto::ModelProof& proof, const algebra::RuleSet& rules,
+                               const algebra::TermBank& terms) {
+  for (const algebra::RuleRecord& record : rules.rules)
+    rules_.emplace(statement_text(record.rule, terms, bank_.symbols()), std::pair(record.rule.id, record.certificate));
+  for (const proto::ModelStep& step : proof.steps()) {
+    if (!step.has_value()) steps_.push_back(step);
+  }
+}
 
 void ProofRecorder::add(ValueId original, ValueId partner, const ProvedStatement* statement, bool output) {
   proto::ModelStep step;
@@ -51,19 +58,7 @@ proto::ModelProof ProofRecorder::proof() const {
   proto::ModelProof proof;
   for (const std::string& name : terms_.dimensions()) proof.add_dimensions(name);
   for (const proto::ModelStep& step : steps_) *proof.add_steps() = step;
-  algebra::Library& library = bank_.library();
-  algebra::TermBank terms(library);
-  algebra::Symbols symbols;
-  algebra::RuleSet rules;
-  for (const auto& [text, named] : rules_) {
-    algebra::RuleRecord record;
-    record.rule = algebra::parse_rule(text, named.first, library, terms, symbols);
-    record.certificate = named.second;
-    record.rule.id = named.first;
-    record.rule.tier = algebra::Tier::Core;
-    rules.rules.push_back(std::move(record));
-  }
-  proof.set_rules(algebra::serialize(rules, terms, symbols));
+  proof.set_rules(serialize(rules_, bank_.library()));
   return proof;
 }
 

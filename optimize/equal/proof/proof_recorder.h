@@ -1,18 +1,23 @@
 // The proof of a sweep, written while it runs.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "optimize/equal/proof/model_term.h"
+#include "optimize/equal/proof/result_proof.h"
 #include "optimize/equal/prover/window_statement.h"
 
 namespace rulemill::optimize {
 
 class ProofRecorder {
  public:
-  ProofRecorder(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after)
-      : bank_(bank), terms_(bank, before, after) {}
+  /// `dimensions`: names of open dimensions in the lemmas that are added.
+  ProofRecorder(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after,
+                const std::vector<std::string>& dimensions = {})
+      : bank_(bank), terms_(bank, before, after, dimensions) {}
+
+  /// Adds the steps without a value.
+  void add_lemmas(const proto::ModelProof& proof, const algebra::RuleSet& rules, const algebra::TermBank& terms);
 
   /// Adds that an original value of the second model equals a canonical value: by a statement, or as constants that
   /// agree. To be called before the value is merged.
@@ -32,7 +37,7 @@ class ProofRecorder {
 
   GraphBank& bank_;
   ModelTerms terms_;
-  std::map<std::string, std::pair<std::string, algebra::Certificate>> rules_;  // ids and certificates, by text
+  ProofRules rules_;
   std::vector<proto::ModelStep> steps_;
   std::string gap_;
 };
