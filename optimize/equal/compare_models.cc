@@ -127,14 +127,6 @@ class ModelComparison {
     return std::move(result_);
   }
 
-  /// Proves what the lemmas of a search leave: how the second model was written.
-  std::optional<proto::ModelProof> complete(const proto::ModelProof& searched) {
-    records_ = true;
-    if (searched.cleaned()) clean_models();
-    sweep({}, thorough_max_failures, &searched);
-    return proof_;
-  }
-
   /// The steps of the last comparison, if they were recorded and shown to be equal.
   const std::optional<proto::ModelProof>& proof() const { return proof_; }
 
@@ -226,8 +218,8 @@ class ModelComparison {
     import_models();
   }
 
-  /// Returns true if the outputs are shown to be equal. `searched`: what an optimizer's search shows.
-  bool sweep(const MatchingValues& matches, std::uint32_t failures, const proto::ModelProof* searched = nullptr) {
+  /// Returns true if the outputs are shown to be equal.
+  bool sweep(const MatchingValues& matches, std::uint32_t failures) {
     algebra::Library& library = context_.library;
     algebra::TermBank& terms = context_.terms;
     in_subgraphs_ = {};
@@ -241,23 +233,11 @@ class ModelComparison {
     WindowSplit splits(bank_, constants_, operators);
     CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
     CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
-    std::vector<std::string> dimensions;
-    if (searched != nullptr) dimensions.assign(searched->dimensions().begin(), searched->dimensions().end());
-    ProofRecorder recorder(bank_, before, after, dimensions);
+    ProofRecorder recorder(bank_, before, after);
     Sweep sweep(
         bank_, before, after, constants_, prover, statements, splits,
         [&](std::uint32_t first, std::uint32_t second) { return have_equal_subgraphs(before, first, after, second); },
         records_ ? &recorder : nullptr);
-    algebra::RuleSet searched_rules;
-    std::optional<ProofFollower> lemmas;
-    if (searched != nullptr) {
-      const std::string file = options_.proof.string();
-      searched_rules = algebra::parse_rule_set(searched->rules(), file, library, terms, context_.symbols);
-      lemmas.emplace(bank_, before, after, after, constants_, searched_rules, terms);
-      lemmas->add_lemmas(*searched, file);
-      for (const auto& [original, partner] : lemmas->suggestions(*searched)) sweep.suggest(original, partner);
-      recorder.add_lemmas(*searched, searched_rules, terms);
-    }
     try {
       describe(sweep.run(outputs_, matches, failures), rules);
     } catch (const runtime::Interrupted&) {
@@ -433,38 +413,26 @@ void write_proof(EqualityOptions options, const proto::ModelProof& proof, Equali
   result.proof_bytes = std::filesystem::file_size(options.proof);
 }
 
-/// Writes the proof from an optimizer's search, completed if need be. Returns nullopt if it does not hold.
+/// Writes the proof of the optimizer if it can be followed.
 std::optional<EqualityResult> write_searched_proof(const EqualityOptions& options) {
+  proto::ModelProof proof;
+  if (options.searched_proof.empty() || !proof.ParseFromString(options.searched_proof)) return std::nullopt;
+  proof.set_before(OnnxModel::read(options.before).digest());
+  proof.set_after(OnnxModel::read(options.after).digest());
   const runtime::Stopwatch watch;
-  proto::ModelProof searched;
-  if (options.searched_proof.empty() || !searched.ParseFromString(options.searched_proof)) return std::nullopt;
-  proto::ModelProof proof = searched;
-  proof.clear_steps();
-  for (const proto::ModelStep& step : searched.steps()) {
-    if (!step.has_value()) *proof.add_steps() = step;
+  EqualityResult result;
+  try {
+    EqualityOptions following = options;
+    following.rules.clear();
+    result = follow(following, proof, options.proof.string());
+  } catch (const runtime::InputError& error) {
+    spdlog::debug("the proof from the search does not hold: {}", error.what());
+    return std::nullopt;
   }
-  for (const bool is_completed : {false, true}) {
-    try {
-      ComparisonContext context(options);
-      if (is_completed) {
-        const auto completed = read_models(context).complete(searched);
-        if (!completed) break;
-        proof = *completed;
-      }
-      EqualityOptions following = options;
-      following.rules.clear();
-      proof.set_before(OnnxModel::read(options.before).digest());
-      proof.set_after(OnnxModel::read(options.after).digest());
-      EqualityResult result = follow(following, proof, options.proof.string());
-      write_model_proof(proof, options.proof);
-      result.proof_bytes = std::filesystem::file_size(options.proof);
-      result.seconds = watch.seconds();
-      return result;
-    } catch (const runtime::InputError& error) {
-      spdlog::debug("the proof from the search does not hold: {}", error.what());
-    }
-  }
-  return std::nullopt;
+  write_model_proof(std::move(proof), options.proof);
+  result.proof_bytes = std::filesystem::file_size(options.proof);
+  result.seconds = watch.seconds();
+  return result;
 }
 
 }  // namespace

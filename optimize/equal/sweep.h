@@ -66,8 +66,6 @@ class Sweep {
         subgraphs_equal_(std::move(subgraphs_equal)),
         recorder_(recorder) {}
 
-  /// Makes a canonical value a candidate for one of the second model.
-  void suggest(ValueId original, ValueId partner) { candidates_[original].push_back(partner); }
   /// `outputs` are pairs of original values. A value that `matches` has is compared with its matches only, others with
   /// values of their name. After `max_failures` pairs in a row that are not merged, no further pair is tried: their
   /// windows contain the earlier ones.

@@ -52,8 +52,6 @@ class Exporter {
     graph().clear_value_info();
   }
 
-  const std::unordered_map<ValueId, std::string>& names() const { return names_; }
-
   OnnxModel run(ExportPlan plan) {
     for (ExportNode& planned : plan.nodes) {
       for (auto& input : planned.inputs) {
@@ -340,13 +338,10 @@ class Exporter {
 }  // namespace
 
 OnnxModel export_model(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, ExportPlan plan,
-                       std::span<const ValueId> outputs, std::unordered_map<ValueId, std::string>* names) {
+                       std::span<const ValueId> outputs) {
   if (!plan.error.empty()) throw runtime::Error("export", plan.error);
   const bool keep_constants = plan.keep_constants;
-  Exporter exporter(model, import, bank, outputs, keep_constants);
-  OnnxModel result = exporter.run(std::move(plan));
-  if (names != nullptr) *names = exporter.names();
-  return result;
+  return Exporter(model, import, bank, outputs, keep_constants).run(std::move(plan));
 }
 
 }  // namespace rulemill::optimize

@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "optimize/equal/proof/congruence.h"
 #include "optimize/onnx/identity/model_identity.h"
 #include "optimize/onnx/import.h"
 
@@ -43,15 +42,10 @@ class CanonicalModel {
 
   /// Adds canonical terms for the node's outputs. Terms of a node that is added again replace its earlier ones.
   void add(NodeId original);
-  ValueId value(ValueId original) const {
-    const ValueId canonical = canonical_.at(original);
-    return congruence_ == nullptr ? canonical : congruence_->find(canonical);
-  }
+  ValueId value(ValueId original) const { return canonical_.at(original); }
   bool has(ValueId original) const { return canonical_.contains(original); }
   /// Replaces the canonical term, for nodes that are added later.
   void set_value(ValueId original, ValueId canonical) { canonical_[original] = canonical; }
-  /// Values are represented by what they are equal to from now on.
-  void set_congruence(const Congruence& congruence) { congruence_ = &congruence; }
   const ImportedModel& import() const { return *import_; }
   const ModelIdentity& identity() const { return *identity_; }
 
@@ -68,7 +62,6 @@ class CanonicalModel {
   ConstantTable* constants_;
   const ImportedModel* import_;
   const ModelIdentity* identity_;
-  const Congruence* congruence_ = nullptr;
   std::string prefix_;
   std::unordered_map<ValueId, ValueId> canonical_;
   std::unordered_map<ValueId, std::string> names_;  // of initializers and constants in this model

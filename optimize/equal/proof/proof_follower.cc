@@ -96,11 +96,19 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
     });
     return pair;
   };
-  add_lemmas(proof, file);
+  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) {
+    before_.add(id);
+    for (const ValueId original : bank_.node(id).outputs) held_[0].insert(before_.value(original));
+  }
+  stored_[0] = add_stored_constants(bank_, before_);
+  stored_[1] = add_stored_constants(bank_, after_);
+  constants_.set_models(stored_[0], stored_[1]);
+  add_lemmas(proof, names, file);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     after_.add(id);
     unmerged_.add(id);
     for (const ValueId original : std::vector<ValueId>(bank_.node(id).outputs)) {
+      after_.set_value(original, congruence_.find(after_.value(original)));
       held_[1].insert(after_.value(original));
       const auto step = merges.find(original);
       if (step == merges.end()) continue;
@@ -115,23 +123,19 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
     shown.emplace(pair.before, pair.after);
   }
   for (const ValuePair& pair : outputs) {
-    const ValueId before = before_.value(pair.before), after = after_.value(pair.after);
+    const ValueId before = congruence_.find(before_.value(pair.before)), after = after_.value(pair.after);
     if (before != after && !shown.contains({before, after}))
       throw runtime::InputError(file, "does not show that output " + bank_.value(pair.before).name + " is equal");
   }
 }
 
 /// Merges what lemmas show of the first model, and of constants that the second one stores.
-void ProofFollower::add_lemmas(const proto::ModelProof& proof, const std::string& file) {
+void ProofFollower::add_lemmas(const proto::ModelProof& proof, const ModelTerms& names, const std::string& file) {
+  std::vector<ValueId> values;
   for (const NodeId id : bank_.live_nodes(before_.import().outputs)) {
-    before_.add(id);
-    for (const ValueId original : bank_.node(id).outputs) held_[0].insert(before_.value(original));
+    for (const ValueId original : bank_.node(id).outputs) values.push_back(before_.value(original));
   }
-  stored_[0] = add_stored_constants(bank_, before_);
-  stored_[1] = add_stored_constants(bank_, after_);
-  constants_.set_models(stored_[0], stored_[1]);
-  congruence_.add(std::vector<ValueId>(held_[0].begin(), held_[0].end()));
-  const ModelTerms names(bank_, before_, after_, {proof.dimensions().begin(), proof.dimensions().end()});
+  congruence_.add(values);
   for (int i = 0; i < proof.steps_size(); ++i) {
     const proto::ModelStep& step = proof.steps(i);
     if (step.has_value()) continue;
@@ -141,20 +145,7 @@ void ProofFollower::add_lemmas(const proto::ModelProof& proof, const std::string
     });
   }
   congruence_.close();
-  before_.set_congruence(congruence_);
-  after_.set_congruence(congruence_);
   if (has_equal_constants()) throw runtime::InputError(file, "makes two constants equal that a model stores");
-}
-
-std::vector<std::pair<ValueId, ValueId>> ProofFollower::suggestions(const proto::ModelProof& proof) {
-  const ModelTerms names(bank_, before_, after_, {proof.dimensions().begin(), proof.dimensions().end()});
-  std::vector<std::pair<ValueId, ValueId>> found;
-  for (const proto::ModelStep& step : proof.steps()) {
-    if (!step.has_value()) continue;
-    const auto original = names.find_own(step.value()), partner = names.find_canonical(step.partner());
-    if (original && partner) found.emplace_back(*original, *partner);
-  }
-  return found;
 }
 
 /// A constant that the second model stores may agree with a term over those of the first one; one that either stores,

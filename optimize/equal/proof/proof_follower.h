@@ -33,10 +33,6 @@ class ProofFollower {
         rules_(rules),
         terms_(terms) {}
 
-  /// Adds the first model and what lemmas show. To be called once. Throws InputError of `file`, with the step.
-  void add_lemmas(const proto::ModelProof& proof, const std::string& file);
-  /// Returns what steps with a value say: original values of the second model, and canonical ones of the first.
-  std::vector<std::pair<ValueId, ValueId>> suggestions(const proto::ModelProof& proof);
   /// Throws InputError of `file`, with the step, unless the steps show that each pair of original values is equal.
   void follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs, const std::string& file);
   /// The constants that were compared by their elements.
@@ -48,6 +44,7 @@ class ProofFollower {
     std::vector<ValueId> source, target;
   };
 
+  void add_lemmas(const proto::ModelProof& proof, const ModelTerms& names, const std::string& file);
   bool add_constant(const proto::ModelStep& lemma, const ModelTerms& names);
   bool add_instance(const proto::ModelStep& lemma, const ModelTerms& names);
   bool has_equal_constants() const;

@@ -4,15 +4,6 @@
 
 namespace rulemill::optimize {
 
-void ProofRecorder::add_lemmas(const proto::ModelProof& proof, const algebra::RuleSet& rules,
-                               const algebra::TermBank& terms) {
-  for (const algebra::RuleRecord& record : rules.rules)
-    rules_.emplace(statement_text(record.rule, terms, bank_.symbols()), std::pair(record.rule.id, record.certificate));
-  for (const proto::ModelStep& step : proof.steps()) {
-    if (!step.has_value()) steps_.push_back(step);
-  }
-}
-
 void ProofRecorder::add(ValueId original, ValueId partner, const ProvedStatement* statement, bool output) {
   proto::ModelStep step;
   const auto value = terms_.own(original), other = terms_.canonical(partner);

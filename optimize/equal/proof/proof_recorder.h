@@ -11,13 +11,8 @@ namespace rulemill::optimize {
 
 class ProofRecorder {
  public:
-  /// `dimensions`: names of open dimensions in the lemmas that are added.
-  ProofRecorder(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after,
-                const std::vector<std::string>& dimensions = {})
-      : bank_(bank), terms_(bank, before, after, dimensions) {}
-
-  /// Adds the steps without a value.
-  void add_lemmas(const proto::ModelProof& proof, const algebra::RuleSet& rules, const algebra::TermBank& terms);
+  ProofRecorder(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after)
+      : bank_(bank), terms_(bank, before, after) {}
 
   /// Adds that an original value of the second model equals a canonical value: by a statement, or as constants that
   /// agree. To be called before the value is merged.

@@ -28,13 +28,11 @@ class OriginalTerms {
 
   /// Returns the term of a value of the graph before the change of this number.
   std::optional<proto::ModelTerm> write(ValueId value, std::size_t change) {
-    return write_named(original(value, change));
-  }
-
-  /// Returns the operator of a value applied to terms of its arguments; nullopt if the first model has that value.
-  std::optional<proto::ModelTerm> write_node(ValueId value, std::size_t change) {
-    const ValueId rebuilt = with_original_arguments(value, change);
-    return names_.contains(rebuilt) ? std::nullopt : write_named(rebuilt);
+    const NameOf name_of = [&](ValueId each) -> std::optional<proto::ModelName> {
+      const auto name = names_.find(each);
+      return name == names_.end() ? std::nullopt : std::optional(name_in(name->second, false));
+    };
+    return write_term(bank_, original(value, change), name_of, dimensions_);
   }
 
   /// Returns the term of an operator without inputs.
@@ -55,22 +53,6 @@ class OriginalTerms {
   }
 
  private:
-  std::optional<proto::ModelTerm> write_named(ValueId value) {
-    const NameOf name_of = [&](ValueId each) -> std::optional<proto::ModelName> {
-      const auto name = names_.find(each);
-      return name == names_.end() ? std::nullopt : std::optional(name_in(name->second, false));
-    };
-    return write_term(bank_, value, name_of, dimensions_);
-  }
-
-  ValueId with_original_arguments(ValueId value, std::size_t change) {
-    std::vector<ValueId> arguments;
-    for (const ValueId argument : std::vector<ValueId>(bank_.node_of(value).arguments))
-      arguments.push_back(original(argument, change));
-    const NodeId rebuilt = bank_.with_arguments(bank_.value(value).node, arguments);
-    return bank_.node(rebuilt).outputs[bank_.value(value).output];
-  }
-
   /// Returns the equal value of the first graph, or the same operators on equal values.
   ValueId original(ValueId value, std::size_t change) {
     const auto [known, is_new] = originals_[change].try_emplace(value, value);
@@ -80,7 +62,13 @@ class OriginalTerms {
       const auto origin = changes_[i - 1]->origins.find(earlier);
       if (origin != changes_[i - 1]->origins.end()) earlier = origin->second;
     }
-    if (!names_.contains(earlier)) earlier = with_original_arguments(earlier, change);
+    if (!names_.contains(earlier)) {
+      std::vector<ValueId> arguments;
+      for (const ValueId argument : std::vector<ValueId>(bank_.node_of(earlier).arguments))
+        arguments.push_back(original(argument, change));
+      const NodeId rebuilt = bank_.with_arguments(bank_.value(earlier).node, arguments);
+      earlier = bank_.node(rebuilt).outputs[bank_.value(earlier).output];
+    }
     return originals_[change][value] = earlier;
   }
 
@@ -113,12 +101,6 @@ std::string content_of(const GraphBank& bank, ValueId constant) {
 
 }  // namespace
 
-std::string statement_text(algebra::Rule rule, const algebra::TermBank& terms, const algebra::Symbols& symbols) {
-  rule.id = "statement";
-  rule.tier = {};
-  return algebra::to_string(rule, terms, symbols);
-}
-
 std::string serialize(const ProofRules& rules, algebra::Library& library) {
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
@@ -135,7 +117,7 @@ std::string serialize(const ProofRules& rules, algebra::Library& library) {
 }
 
 std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched, const StatementProof& prove) {
-  const auto& [bank, before, after, terms, rules, named, result, names, is_cleaned] = searched;
+  const auto& [bank, before, after, terms, rules, named, result, is_cleaned] = searched;
   std::vector<const GraphChange*> changes{&named};
   for (const auto& change : result.changes) changes.push_back(change.get());
   OriginalTerms originals(bank, before, changes);
@@ -154,7 +136,10 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
         const algebra::Rule& rule = rules[instance.rule].rule;
         const auto [id, is_new] = ids.try_emplace(instance.rule, "r" + std::to_string(ids.size() + 1));
         if (is_new) {
-          const std::string text = statement_text(rule, terms, bank.symbols());
+          algebra::Rule statement = rule;
+          statement.id = "statement";
+          statement.tier = {};
+          const std::string text = algebra::to_string(statement, terms, bank.symbols());
           const auto certificate = prove(text, bank.library());
           if (!certificate) return std::nullopt;
           id->second = proved.try_emplace(text, id->second, *certificate).first->second.first;
@@ -203,19 +188,6 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
       if (!is_named_constant(bank.node_of(value))) continue;
       const auto term = originals.write(origin, i);
       if (term && term->text().empty()) add_constant(term->names(0), originals.write_operator(value));
-    }
-  }
-  for (const NodeId id : bank.live_nodes(result.outputs)) {
-    for (const ValueId value : std::vector<ValueId>(bank.node(id).outputs)) {
-      const auto name = names.find(value);
-      const auto term = name != names.end() && !bank.node(id).constant && bank.node(id).kind == Node::Kind::Algebra
-                            ? originals.write_node(value, changes.size())
-                            : std::nullopt;
-      if (!term) continue;
-      proto::ModelStep step;
-      *step.mutable_value()->add_names() = name_in(name->second, true);
-      *step.mutable_partner() = *term;
-      add(step);
     }
   }
   for (const std::string& name : originals.dimensions()) proof.add_dimensions(name);
