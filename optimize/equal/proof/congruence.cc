@@ -34,7 +34,8 @@ void Congruence::close() {
       for (const ValueId argument : node.arguments) arguments.push_back(find(argument));
       const NodeId equal = bank_.with_arguments(nodes_[i], arguments);
       if (added_.insert(equal).second) nodes_.push_back(equal);
-      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      // A node of a model may leave out its last outputs.
+      for (std::size_t o = 0; o < std::min(node.outputs.size(), bank_.node(equal).outputs.size()); ++o) {
         const ValueId other = bank_.node(equal).outputs[o];
         if (find(node.outputs[o]) == find(other)) continue;
         merge(node.outputs[o], other);

@@ -149,18 +149,20 @@ std::optional<proto::ModelName> ModelTerms::canonical_name(ValueId value) const 
 }
 
 std::optional<ValueId> ModelTerms::find_own(const proto::ModelTerm& term) const {
-  return find(term, [&](const proto::ModelName& name) { return value_named(after_names_, name.name()); });
+  const ValueOf value_of = [&](const proto::ModelName& name) { return value_named(after_names_, name.name()); };
+  return find(term, value_of, DataType::Float32);
 }
 
-std::optional<ValueId> ModelTerms::find_canonical(const proto::ModelTerm& term) const {
-  return find(term, [&](const proto::ModelName& name) -> std::optional<ValueId> {
+std::optional<ValueId> ModelTerms::find_canonical(const proto::ModelTerm& term, DataType type) const {
+  const ValueOf value_of = [&](const proto::ModelName& name) -> std::optional<ValueId> {
     const CanonicalModel& model = name.after() ? after_ : before_;
     const auto original = value_named(name.after() ? after_names_ : before_names_, name.name());
     return original && model.has(*original) ? std::optional(model.value(*original)) : std::nullopt;
-  });
+  };
+  return find(term, value_of, type);
 }
 
-std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const ValueOf& value_of) const {
+std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const ValueOf& value_of, DataType type) const {
   std::vector<ValueId> values;
   for (const proto::ModelName& name : term.names()) {
     const auto value = value_of(name);
@@ -170,15 +172,15 @@ std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const Valu
   if (term.text().empty()) return values.size() == 1 ? std::optional(values[0]) : std::nullopt;
   std::map<std::string, algebra::Shape> shapes;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const ValueType& type = bank_.value(values[i]).type;
-    if (!type) return std::nullopt;
-    shapes.emplace("v" + std::to_string(i), *type);
+    const ValueType& own = bank_.value(values[i]).type;
+    if (!own) return std::nullopt;
+    shapes.emplace("v" + std::to_string(i), *own);
   }
   algebra::TermBank terms(bank_.library());
   const algebra::Rule parsed =
       algebra::parse_terms(term.text(), "a step", shapes, bank_.library(), terms, bank_.symbols());
   if (parsed.source.size() != 1) return std::nullopt;
-  const DataType type = values.empty() ? DataType::Float32 : bank_.value(values[0]).type.data_type;
+  if (!values.empty()) type = bank_.value(values[0]).type.data_type;
   TermBuilder builder(bank_, terms, dimensions_.dimensions(), type,
                       [](ValueId value, ValueId) { return std::optional(value); });
   for (std::size_t i = 0; i < values.size(); ++i)

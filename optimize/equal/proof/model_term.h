@@ -61,13 +61,14 @@ class ModelTerms {
 
   /// Return the value; nullopt if a name or the text has none. They may add nodes to the bank.
   std::optional<ValueId> find_own(const proto::ModelTerm& term) const;
-  std::optional<ValueId> find_canonical(const proto::ModelTerm& term) const;
+  /// `type`: of an operator without inputs.
+  std::optional<ValueId> find_canonical(const proto::ModelTerm& term, DataType type = DataType::Float32) const;
   algebra::Poly size(const std::string& text) const;
 
  private:
   using ValueOf = std::function<std::optional<ValueId>(const proto::ModelName&)>;
 
-  std::optional<ValueId> find(const proto::ModelTerm& term, const ValueOf& value_of) const;
+  std::optional<ValueId> find(const proto::ModelTerm& term, const ValueOf& value_of, DataType type) const;
   std::optional<proto::ModelName> canonical_name(ValueId value) const;
 
   GraphBank& bank_;

@@ -10,6 +10,7 @@
 #include "algebra/terms/size_condition.h"
 #include "optimize/search/positivity.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -40,7 +41,9 @@ void at_step(const std::string& file, int step, const Follow& follow) {
     follow();
   } catch (const Refused& refused) {
     fail(refused.what);
-  } catch (const runtime::InputError& error) {
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {
     fail(std::string("cannot be read: ") + error.what());
   }
 }
@@ -148,20 +151,23 @@ void ProofFollower::add_lemmas(const proto::ModelProof& proof, const ModelTerms&
   if (has_equal_constants()) throw runtime::InputError(file, "makes two constants equal that a model stores");
 }
 
-/// A constant that the second model stores may agree with a term over those of the first one; one that either stores,
-/// with an operator without inputs.
+/// A constant that the second model stores may agree with a term over those of the first one; one that either stores is
+/// what operators without inputs compute, when this is rounded.
 bool ProofFollower::add_constant(const proto::ModelStep& lemma, const ModelTerms& names) {
   if (lemma.constants_size() != 1) return false;
-  const auto term = names.find_canonical(lemma.partner()), constant = names.find_canonical(lemma.constants(0));
-  if (!term || !constant || !(stored_[0].contains(*constant) || stored_[1].contains(*constant))) return false;
+  const auto constant = names.find_canonical(lemma.constants(0));
+  const auto term = constant ? names.find_canonical(lemma.partner(), bank_.value(*constant).type.data_type) : constant;
+  if (!term || !(stored_[0].contains(*constant) || stored_[1].contains(*constant))) return false;
   if (*term == *constant) return true;
-  const bool is_operator = bank_.node_of(*term).constant && bank_.node_of(*term).arguments.empty();
+  const bool is_operator = std::ranges::none_of(bank_.live_nodes({&*term, 1}),
+                                                [&](NodeId id) { return bank_.node(id).kind == Node::Kind::Constant; });
   if (!is_operator) {
     const bool is_next = agreeing_[0].try_emplace(*term, *constant).first->second == *constant &&
                          agreeing_[1].try_emplace(*constant, *term).first->second == *term;
     if (!is_of(0, *term) || !stored_[1].contains(*constant) || !is_next) return false;
   }
-  if (!constants_.difference(*constant, *term)) return false;
+  const auto difference = constants_.difference(*constant, *term);
+  if (!difference || (is_operator && *difference > 0)) return false;
   ++compared_;
   const ValueId equal[] = {*term, *constant};
   congruence_.add(equal);
@@ -176,7 +182,8 @@ bool ProofFollower::add_instance(const proto::ModelStep& lemma, const ModelTerms
   for (const proto::ModelVariable& variable : lemma.variables()) {
     const auto value = names.find_canonical(variable.value());
     if (!value || !bank_.value(*value).type || (bank_.node_of(*value).constant && !is_of(0, *value))) return false;
-    if (is_float(bank_.value(*value).type.data_type)) type = bank_.value(*value).type.data_type;
+    const DataType own = bank_.value(*value).type.data_type;
+    if (is_float(own) && variable.value().names_size() > 0) type = own;
   }
   const auto sides = instance_of(*rule, lemma, type, names);
   if (!sides) return false;
@@ -246,6 +253,7 @@ ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<
     const bool are_of_two = (is_of(0, computed) && is_of(1, each) && held_[1].contains(each)) ||
                             (is_of(1, computed) && is_of(0, each) && held_[0].contains(each));
     if (!are_of_two || !constants_.difference(each, computed)) continue;
+    if (computed_for_.try_emplace(each, computed).first->second != computed) continue;
     ++compared_;
     return each;
   }
@@ -293,7 +301,8 @@ std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Ru
   for (std::size_t i = 0; i < rule.variables.size(); ++i) {
     const std::string& name = terms_.term(rule.variables[i]).name;
     const auto variable = std::ranges::find(step.variables(), name, &proto::ModelVariable::name);
-    const auto value = variable == step.variables().end() ? std::nullopt : names.find_canonical(variable->value());
+    const auto value =
+        variable == step.variables().end() ? std::nullopt : names.find_canonical(variable->value(), type);
     algebra::Shape shape = rule.shapes[i];
     for (algebra::Poly& size : shape) size = symbols.substitute(size, sizes);
     if (!value || !has_type(*value, shape, type)) return std::nullopt;

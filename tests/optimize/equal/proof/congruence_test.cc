@@ -8,7 +8,9 @@ namespace rulemill::optimize {
 namespace {
 
 struct Fixture {
-  ValueId input(const std::string& name) { return bank.input(name, algebra::Shape{algebra::Poly(2), algebra::Poly(3)}); }
+  ValueId input(const std::string& name) {
+    return bank.input(name, algebra::Shape{algebra::Poly(2), algebra::Poly(3)});
+  }
   ValueId apply(const char* name, std::vector<ValueId> arguments) {
     const std::vector<std::uint32_t> ranks(arguments.size(), 2);
     const auto node = bank.apply(library.instantiate(name, {}, ranks).id, arguments, {});
