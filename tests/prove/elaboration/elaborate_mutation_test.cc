@@ -118,7 +118,7 @@ class MutationRun {
 
 TEST_CASE("no changed step of a proof that the kernel accepts changes a value") {
   const char* given = std::getenv("RULEMILL_MUTANTS");
-  const std::size_t mutants = given == nullptr ? 3 : std::stoul(given);
+  const std::size_t mutants = given == nullptr ? 8 : std::stoul(given);
   ProverFixture fixture;
   Counts counts;
   for (const char* file : {"tests/prove/proved.rules", "tests/prove/conditional.rules", "tests/prove/laws.rules",
