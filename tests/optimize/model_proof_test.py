@@ -266,6 +266,11 @@ class ModelProof(FusionRulesCase):
                  *((f"a number that is {value!r}", code, (f"<float s = {{{value!r}}}> y = Mul(x, s)", "<float s = {0.5}> y = Mul(x, s)"),
                     [[[2, message([[1, b"half()"]])], [6, term(f"{model}.s")]] for model in ("before", "after")], "(x[m, n])\n  neg(neg(x)) => x")
                    for value, code in ((0.5, 0), (0.50000006, 3))),
+                 ("a stored constant and its neighbour in the other model", 3,
+                  tuple(stored(w=weight, b=0.3) + "p = Mul(x, w) y = Add(p, b)" for weight in (0.1, 0.10000001)),
+                  [lemma(variables={"x": "before.w", "y": "before.b"}),
+                   [[2, message([[1, b"sub(add(v0, v1), v1)"], [2, message([[1, b"w"]])], [2, message([[1, b"b"]])]])], [6, term("after.w")]]],
+                  "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"),
                  ("a term over both models", 3, folded, [lemma(variables=of), [[2, message([[1, b"mul(v0, v1)"], [2, message([[1, b"k"]])], [2, message([[1, b"v"], [2, 1]])]])], constant[1]]], turned)]
         for name, code, models, steps, rule in cases:
             with self.subTest(name):

@@ -108,6 +108,23 @@ std::optional<proto::ModelTerm> write_term(const GraphBank& bank, ValueId value,
   return TermWriter(bank, name_of, dimensions).write(value);
 }
 
+void add_variable(proto::ModelStep& step, const std::string& name, proto::ModelTerm value) {
+  proto::ModelVariable& variable = *step.add_variables();
+  variable.set_name(name);
+  *variable.mutable_value() = std::move(value);
+}
+
+void add_sizes(proto::ModelStep& step, const algebra::Substitution& sizes, DimensionNames& dimensions) {
+  const algebra::Symbols& symbols = dimensions.symbols();
+  std::map<std::string, std::string> texts;  // sorted
+  for (const auto& [atom, size] : sizes) texts.emplace(symbols.name(atom), symbols.to_string(dimensions.shorten(size)));
+  for (const auto& [name, value] : texts) {
+    proto::ModelSize& added = *step.add_sizes();
+    added.set_name(name);
+    added.set_value(value);
+  }
+}
+
 ModelTerms::ModelTerms(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after,
                        const std::vector<std::string>& dimensions)
     : bank_(bank),

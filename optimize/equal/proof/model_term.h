@@ -23,7 +23,7 @@ class DimensionNames {
 
   /// Returns the size with short names; dimensions without one get one.
   algebra::Poly shorten(const algebra::Poly& size);
-  std::string text(const algebra::Poly& size) { return symbols_.to_string(shorten(size)); }
+  const algebra::Symbols& symbols() const { return symbols_; }
   /// By short name: the dimension.
   const algebra::Substitution& dimensions() const { return dimensions_of_; }
   const std::vector<std::string>& names() const { return names_; }
@@ -44,6 +44,10 @@ proto::ModelName name_in(const std::string& name, bool after);
 std::optional<proto::ModelTerm> write_term(const GraphBank& bank, ValueId value, const NameOf& name_of,
                                            DimensionNames& dimensions);
 
+/// Adds what a variable, and the sizes, of a step's rule stand for.
+void add_variable(proto::ModelStep& step, const std::string& name, proto::ModelTerm value);
+void add_sizes(proto::ModelStep& step, const algebra::Substitution& sizes, DimensionNames& dimensions);
+
 /// Names the values of a bank, and finds them again.
 class ModelTerms {
  public:
@@ -55,7 +59,9 @@ class ModelTerms {
   std::optional<proto::ModelTerm> own(ValueId original);
   /// Returns a term for a canonical value, over the names that both models have for canonical values now.
   std::optional<proto::ModelTerm> canonical(ValueId value);
-  std::string text(const algebra::Poly& size) { return dimensions_.text(size); }
+  void add_sizes(proto::ModelStep& step, const algebra::Substitution& sizes) {
+    optimize::add_sizes(step, sizes, dimensions_);
+  }
   /// The names of open dimensions in the terms that were returned.
   const std::vector<std::string>& dimensions() const { return dimensions_.names(); }
 

@@ -148,7 +148,7 @@ void ProofFollower::add_lemmas(const proto::ModelProof& proof, const ModelTerms&
     });
   }
   congruence_.close();
-  if (has_equal_constants()) throw runtime::InputError(file, "makes two constants equal that a model stores");
+  if (has_equal_constants()) throw runtime::InputError(file, "makes two constants equal that the models store");
 }
 
 /// A constant that the second model stores may agree with a term over those of the first one; one that either stores is
@@ -197,13 +197,12 @@ bool ProofFollower::add_instance(const proto::ModelStep& lemma, const ModelTerms
   return true;
 }
 
-/// Errors of constants would add up: those that a model stores are equal only if they are the same.
+/// Errors of constants would add up: those that the models store are equal only if they are the same.
 bool ProofFollower::has_equal_constants() const {
-  return std::ranges::any_of(stored_, [&](const std::set<ValueId>& constants) {
-    std::set<ValueId> representatives;
-    for (const ValueId constant : constants) representatives.insert(congruence_.find(constant));
-    return representatives.size() < constants.size();
-  });
+  std::set<ValueId> constants = stored_[0], representatives;
+  constants.insert(stored_[1].begin(), stored_[1].end());
+  for (const ValueId constant : constants) representatives.insert(congruence_.find(constant));
+  return representatives.size() < constants.size();
 }
 
 const algebra::Rule* ProofFollower::rule_of(const proto::ModelStep& step) const {

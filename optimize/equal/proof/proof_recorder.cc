@@ -27,17 +27,9 @@ bool ProofRecorder::write(const StatementInstance& instance, proto::ModelStep& s
   for (const auto& [name, value] : instance.variables) {
     const auto term = terms_.canonical(value);
     if (!term) return false;
-    proto::ModelVariable& variable = *step.add_variables();
-    variable.set_name(name);
-    *variable.mutable_value() = *term;
+    add_variable(step, name, *term);
   }
-  std::map<std::string, std::string> sizes;  // sorted
-  for (const auto& [atom, size] : instance.sizes) sizes.emplace(bank_.symbols().name(atom), terms_.text(size));
-  for (const auto& [name, value] : sizes) {
-    proto::ModelSize& size = *step.add_sizes();
-    size.set_name(name);
-    size.set_value(value);
-  }
+  terms_.add_sizes(step, instance.sizes);
   return std::ranges::all_of(instance.constants, [&](ValueId constant) {
     const auto term = terms_.canonical(constant);
     if (term) *step.add_constants() = *term;

@@ -41,7 +41,9 @@ class OriginalTerms {
         bank_, value, [](ValueId) { return std::nullopt; }, dimensions_);
   }
 
-  std::string text(const algebra::Poly& size) { return dimensions_.text(size); }
+  void add_sizes(proto::ModelStep& step, const algebra::Substitution& sizes) {
+    optimize::add_sizes(step, sizes, dimensions_);
+  }
 
   /// Those that no input determines have other names where models are compared.
   std::vector<std::string> dimensions() const {
@@ -149,17 +151,9 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
         for (std::size_t v = 0; v < instance.variables.size(); ++v) {
           const auto term = originals.write(instance.variables[v], i);
           if (!term) return std::nullopt;
-          proto::ModelVariable& variable = *step.add_variables();
-          variable.set_name(terms.term(rule.variables[v]).name);
-          *variable.mutable_value() = *term;
+          add_variable(step, terms.term(rule.variables[v]).name, *term);
         }
-        std::map<std::string, std::string> sizes;  // sorted
-        for (const auto& [atom, size] : instance.sizes) sizes.emplace(bank.symbols().name(atom), originals.text(size));
-        for (const auto& [name, value] : sizes) {
-          proto::ModelSize& size = *step.add_sizes();
-          size.set_name(name);
-          size.set_value(value);
-        }
+        originals.add_sizes(step, instance.sizes);
         add(step);
       }
     }
