@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "algebra/operators/function_domain.h"
-#include "check/core_rule.h"
 #include "check/evaluate.h"
 #include "check/number.h"
 #include "runtime/text/error.h"
