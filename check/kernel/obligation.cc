@@ -35,18 +35,21 @@ bool is_trivial(const Obligation& obligation, const Atoms& atoms) {
 }
 
 void require_zero(const Obligation& region, const IndicatorSum& sum, const Atoms& atoms, const OnObligation& require) {
-  using Terms = std::map<std::set<Guard, std::greater<>>, Rational, std::greater<>>;  // equalities first; none is 0
+  using Terms = std::map<std::set<Guard>, Rational>;  // no coefficient is 0
   const auto add = [](Terms& terms, Terms::key_type guards, Rational coefficient) {
     const auto term = terms.try_emplace(std::move(guards), Rational{0, 1}).first;
     term->second = term->second + coefficient;
     if (term->second.num == 0) terms.erase(term);
   };
+  Guards order;
   std::size_t cases = 0;
-  const std::function<void(const Obligation&, const Terms&)> decide = [&](const Obligation& part, const Terms& terms) {
-    if (terms.empty()) return;
-    if (terms.begin()->first.empty()) return require(part);
-    const Guard guard = *terms.begin()->first.begin();
-    const Guards regions = conjunction({guard}, complement(guard));
+  using Decide = std::function<void(const Obligation&, const Terms&, Guards::iterator from)>;
+  const Decide decide = [&](const Obligation& part, const Terms& terms, Guards::iterator from) {
+    const auto open = std::find_if(from, order.end(), [&](const Guard& guard) {
+      return std::ranges::any_of(terms, [&](const auto& term) { return term.first.contains(guard); });
+    });
+    if (open == order.end()) return terms.empty() ? void() : require(part);
+    const Guards regions = conjunction({*open}, complement(*open));
     std::vector<Terms> rests;
     for (const Guard& here : regions) {
       rests.emplace_back();
@@ -57,22 +60,21 @@ void require_zero(const Obligation& region, const IndicatorSum& sum, const Atoms
           add(rests.back(), std::move(left), coefficient);
       }
     }
-    if (std::ranges::count(rests, rests[0]) == std::ssize(rests)) return decide(part, rests[0]);
+    if (std::ranges::count(rests, rests[0]) == std::ssize(rests)) return decide(part, rests[0], open);
     check_size(cases += terms.size());
-    if (!part.goal && rests[1] == rests.back()) {  // where it is not 0, there must be no point outside of the guard
-      if (!rests[1].empty() && !follows(guard, part.given, atoms))
-        decide({part.what, part.given, guard, part.lemmas}, rests[1]);
-      rests.resize(1);
-    }
     for (std::size_t r = 0; r < rests.size(); ++r) {
-      if (!rests[r].empty() && !is_excluded(regions[r], part.given, atoms) &&
-          !(part.goal && follows(*part.goal, {regions[r]}, atoms)))
-        decide({part.what, conjunction(part.given, {regions[r]}), part.goal, part.lemmas}, rests[r]);
+      const Guard& here = regions[r];
+      if (rests[r].empty() || is_excluded(here, part.given, atoms) || (part.goal && follows(*part.goal, {here}, atoms)))
+        continue;
+      const bool has_none = r > 0 && !part.goal;  // there must be no point, as it is outside of the guard
+      const Guards given = has_none ? part.given : conjunction(part.given, {here});
+      decide({part.what, given, has_none ? complement(here)[0] : part.goal, part.lemmas}, rests[r], open);
     }
   };
   Terms terms;
+  for (const auto& term : sum) order = conjunction(std::move(order), term.second);
   for (const auto& [coefficient, guards] : sum) add(terms, {guards.begin(), guards.end()}, coefficient);
-  decide(region, terms);
+  decide(region, terms, order.begin());
 }
 
 namespace {
