@@ -45,7 +45,7 @@ struct Candidate {
 struct SearchedResult {
   GraphBank& bank;
   const ImportedModel &before, &after;
-  const algebra::TermBank& terms;  // of the rules
+  algebra::TermBank& terms;  // of the rules
   const std::vector<algebra::RuleRecord>& rules;
   const GraphChange& named;  // the first change: constants that rules name
   const Candidate& result;

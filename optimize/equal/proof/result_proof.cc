@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 #include "optimize/equal/proof/model_term.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/model/numbers.h"
@@ -138,7 +139,8 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
         const algebra::Rule& rule = rules[instance.rule].rule;
         const auto [id, is_new] = ids.try_emplace(instance.rule, "r" + std::to_string(ids.size() + 1));
         if (is_new) {
-          algebra::Rule statement = rule;
+          // A general rule may be narrower at some parameters than its text: a kernel enlarged to one column has one.
+          algebra::Rule statement = algebra::require_types(rule, terms, bank.symbols(), rule.id).rule;
           statement.id = "statement";
           statement.tier = {};
           const std::string text = algebra::to_string(statement, terms, bank.symbols());
