@@ -84,18 +84,15 @@ inline Context argument_context(const Context& context, const Product& product, 
   return within(within(context, product), factor);
 }
 
-/// What signs show of a sum or of an application, and what they need: that sums have points, and integers are positive.
-/// Undefined values are 0, or they are left out.
+/// What the signs of a sum need: that sums have points, and integers are positive. Undefined values are 0, or left out.
 struct SignOptions {
   bool points = false, integers = false, undefined_is_zero = true;
 };
-/// The obligations under which signs alone show that the sum is positive, or at least 0; nothing if they do not.
-std::optional<std::vector<Obligation>> shown_by_signs(const Sum& sum, bool or_zero, const Guards& given,
-                                                      const Statement& statement, SignOptions options);
-/// The obligations under which signs alone show that the function is defined; nothing if they do not.
-std::optional<std::vector<Obligation>> defined_by_signs(const Factor& application, const Guards& given,
-                                                        const Statement& statement, SignOptions options);
-/// The signs that a factor may have, for all values of the variables. Undefined values are 0.
+/// The signs that a sum may have, for all values of the variables, and whether all functions that are factors of its
+/// products are defined then; under the obligations that are added to `needed`.
+algebra::FunctionRange range_of(const Sum& sum, const Guards& given, const Statement& statement, SignOptions options,
+                                std::vector<Obligation>& needed);
+/// The signs that a factor may have, without obligations. Undefined values are 0.
 algebra::Signs signs_of(const Factor& factor, const Statement& statement);
 
 /// Evaluates a sum, of products without bound indices and guards, in cases. At each polynomial whose sign a function
@@ -114,9 +111,8 @@ struct DefinednessGoal {
 
 class Kernel {
  public:
-  /// `on_obligation` receives each obligation that is not trivial. `definedness` is there if that is to be shown.
-  Kernel(const Statement& statement, std::function<void(Obligation)> on_obligation,
-         const DefinednessGoal* definedness = nullptr)
+  /// `on_obligation` receives each obligation. `definedness` is there if that is to be shown.
+  Kernel(const Statement& statement, OnObligation on_obligation, const DefinednessGoal* definedness = nullptr)
       : statement_(statement),
         atoms_(statement.atoms()),
         on_obligation_(std::move(on_obligation)),
@@ -130,45 +126,40 @@ class Kernel {
   }
   /// Throws CheckError unless the steps rewrite the sum, whose indices are in scope, to the empty sum.
   void check_vanishes(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what);
-  void require(Obligation obligation);
-  /// The number of obligations that were trivial.
-  std::size_t trivial() const { return trivial_; }
 
  private:
   // Everything that a step names is checked before it is used. Throws CheckError if a bound index occurs outside its
-  // product or maximum, or is bound again inside.
+  // product or maximum, or is bound again inside; with `is_finite`, unless all ranges have finitely many points by
+  // their guards alone, as those of the sums that a step names.
   void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
-  void check_scope(const Guards& guards, const std::set<Atom>& scope) const;
-  void check_scope(const Sum& sum, const std::set<Atom>& scope) const;
-  void check_scope(const Factor& factor, std::set<Atom> scope) const;
+  void check_scope(const Sum& sum, const std::set<Atom>& scope, bool is_finite = false) const;
   template <class Range>
-  void enter(const Range& range, std::set<Atom>& scope) const;
-  /// Throws CheckError unless the sum is in scope and its ranges have finitely many points by their guards alone.
-  void check_named(const Sum& sum, const std::set<Atom>& scope) const;
-  void check_finite(const Sum& sum) const;
+  void enter(const Range& range, std::set<Atom>& scope, bool is_finite) const;
   void check_finite(const std::vector<Atom>& bound, const Guards& guards) const;
 
-  void require(const Step& step, const char* what, Guards given, Guard goal);
-  void require(std::vector<Obligation> obligations, const Step& step);
-  /// Requires that the guards hold at a point in scope, with one polynomial for each index.
-  void require_point(const Guards& guards, const std::vector<Atom>& bound, std::span<const Poly> point,
-                     const Context& context, const Step& step);
-  void require_by_signs(const Sum& sum, bool or_zero, const Context& context, const Step& step);
-  void require_defined(const Factor& application, const Context& context, const Step& step, bool undefined_is_zero);
+  void require(const Step& step, const char* what, const Guards& given, Guard goal) {
+    on_obligation_({what, given, std::move(goal), step.lemmas});
+  }
+  /// Requires that the guards hold at a point in scope, with one polynomial for each index, which it returns.
+  Images require_point(const Guards& guards, const std::vector<Atom>& bound, std::span<const Poly> point,
+                       const Context& context, const Step& step);
+  /// Requires what signs need that show the claim; of a function, that it is defined.
+  enum class SignClaim : std::uint8_t { Positive, Nonnegative, Defined };
+  void require_by_signs(const Sum& sum, SignClaim claim, const Context& context, const Step& step,
+                        bool undefined_is_zero = true);
 
   // Steps on a whole sum, or on a range (kernel.cc).
-  void indicators(Sum& sum, const Context& context, const Step& step);
+  void indicators(Sum& sum, std::set<std::size_t> members, const Context& context, const Step& step);
   void replace(Sum& sum, const Context& context, const Step& step);
   void order(Sum& sum, const Context& context, const Step& step);
-  bool equal_but_for_guards(const Product& a, const Product& b) const;
-  Guards changed_guards(const Guards& guards, const Step::Indicator& change, const std::set<Atom>& scope) const;
+  bool equal_but_for_guards(Product a, Product b) const;
+  bool is_same(const Sum& a, const Sum& b) const { return canonical(a, atoms_) == canonical(b, atoms_); }
   void count(Product& product, const Context& context, const Step& step);
-  /// `body` is what the maximum is of; nothing for a sum.
-  template <class Range>
-  void reindex(Range& range, const Context& outside, const Step& step, const Sum* body);
+  void reindex(Product& product, const Context& outside, const Step& step);
+  void change_maximum(Factor& maximum, const Context& inside, const Step& step);
 
   // Steps on factor f of a product, which return the products that replace it (factors.cc).
-  Sum change_factor(Product product, std::size_t f, const Context& context, const Step& step);
+  Sum change_factor(Product product, const Context& context, const Step& step);
   Sum apply_law(const Product& product, const Context& context, const Step& step);
   Sum instance(const algebra::ScalarExpr& expression, const std::vector<Sum>& values, bool folds) const;
   Sum take_out(Product product, std::size_t f, const Context& inside, const Step& step);
@@ -179,9 +170,8 @@ class Kernel {
 
   const Statement& statement_;
   Atoms& atoms_;
-  std::function<void(Obligation)> on_obligation_;
+  OnObligation on_obligation_;
   const DefinednessGoal* definedness_;
-  std::size_t trivial_ = 0;
 };
 
 }  // namespace rulemill::check

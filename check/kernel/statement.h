@@ -115,6 +115,23 @@ class Statement {
   std::vector<TypedNode> types_;  // by node
 };
 
+/// The value of an expression; `other` gives the value of a part that is not a number, a sum or a product. Nothing is
+/// simplified, except that guards of a product are not repeated.
+template <class Other>
+Sum evaluate(const algebra::ScalarExpr& e, const Other& other) {
+  if (e.kind == algebra::ScalarExpr::Kind::Constant) return number_sum(e.value);
+  const bool is_sum = e.kind == algebra::ScalarExpr::Kind::Add;
+  if (!is_sum && e.kind != algebra::ScalarExpr::Kind::Mul) return other(e);
+  Sum result = is_sum ? Sum{} : number_sum({1, 1});
+  for (const auto& operand : e.operands) {
+    const Sum part = evaluate(*operand, other);
+    check_size(is_sum ? result.size() + part.size() : result.size() * part.size());
+    result = is_sum ? add(std::move(result), part) : multiply(result, part);
+    for (Product& product : result) remove_redundant(product.guards);
+  }
+  return result;
+}
+
 /// Types an operator instance at the shapes of its arguments and the sizes that a node gives it. Adds the conditions
 /// under which it is well-typed to `obligations`.
 TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector<Shape>& arguments,

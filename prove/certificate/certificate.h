@@ -66,16 +66,17 @@ CertificateText certify_by_instances(const std::string& statement, const std::ve
                                      const std::map<std::string, std::string>& premises, algebra::Library& library,
                                      const ProverOptions& options);
 
-/// The scripts of a derived rule's certificate to which a solver must answer "unsat": first that the rule instances
-/// imply the statement, then that they are valid.
-struct DerivationObligations {
+/// The scripts to which a solver must answer "unsat", of the obligations that are not trivial.
+struct ObligationScripts {
   std::vector<std::string> scripts;
   std::size_t trivial = 0;
+  void add(const std::vector<check::Obligation>& obligations, const check::Atoms& atoms);
 };
-/// Throws check::CheckError or InputError if the certificate is malformed.
-DerivationObligations check_derivation_certificate(const CertificateText& certificate,
-                                                   const std::map<std::string, std::string>& premises,
-                                                   algebra::Library& library);
+/// Of a derived rule's certificate: first that the rule instances imply the statement, then that they are valid. Throws
+/// check::CheckError or InputError if the certificate is malformed.
+ObligationScripts check_derivation_certificate(const CertificateText& certificate,
+                                               const std::map<std::string, std::string>& premises,
+                                               algebra::Library& library);
 
 /// Returns the rule of this name that is proved from the definitions, in the bank of a PremiseRules.
 using FindRule = std::function<std::optional<algebra::Rule>(const std::string& name)>;

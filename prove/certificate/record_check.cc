@@ -130,7 +130,7 @@ class RecordChecker {
   void check_proof(const CertificateText& certificate) {
     if (certificate.proof.starts_with(no_proof))
       return add_finding("proved, but the certificate has no checkable proof");
-    std::vector<std::string> scripts;
+    ObligationScripts checked;
     {
       const runtime::ScopedStopwatch watch(result_.counts.seconds_kernel);
       algebra::TermBank bank(library_);
@@ -144,20 +144,18 @@ class RecordChecker {
         return add_finding("malformed certificate: unexpected content");
       if (certificate.assumed != assumed_laws(rule_, bank_, proof))
         return add_finding("its certificate assumes other laws than its proof");
-      const check::CheckedProof checked = check::check_proof(proof, statement);
-      result_.counts.obligations += checked.obligations.size();
+      checked.add(check::check_proof(proof, statement), atoms);
+      result_.counts.obligations += checked.scripts.size();
       result_.counts.identities += checked.trivial;
-      result_.counts.without_obligations += checked.obligations.empty() ? 1 : 0;
-      for (const check::Obligation& obligation : checked.obligations)
-        scripts.push_back(check::smtlib(obligation, atoms));
+      result_.counts.without_obligations += checked.scripts.empty() ? 1 : 0;
     }
-    for (const std::string& script : scripts) confirm({"an obligation", script});
+    for (const std::string& script : checked.scripts) confirm({"an obligation", script});
   }
 
   void check_derivation(const CertificateText& certificate) {
     if (certificate.proof.starts_with(no_proof))
       return add_finding("derived, but the certificate has no checkable proof");
-    DerivationObligations checked;
+    ObligationScripts checked;
     {
       const runtime::ScopedStopwatch watch(result_.counts.seconds_kernel);
       if (!premises_.error.empty()) return add_finding(premises_.error);

@@ -12,6 +12,7 @@
 
 namespace rulemill::prove {
 
+using algebra::Rational;
 using check::Atom;
 using check::Atoms;
 using check::Factor;

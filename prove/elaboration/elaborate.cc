@@ -88,18 +88,15 @@ Elaboration Elaborator::run_within_limits(const std::function<std::optional<std:
 
 std::optional<std::string> Elaborator::prove_typing(check::Proof& proof) {
   check::Guards goals = statement_.target_obligations();
-  for (const Poly& divisor : atoms_.divisors()) {
-    if (!atoms_.is_nonnegative(divisor - 1)) goals.push_back({false, divisor - 1});
-  }
+  for (const Poly& divisor : atoms_.divisors()) goals.push_back({false, divisor - 1});
   for (const check::Guard& goal : goals) {
-    if (!add_lemmas({"typing", statement_.facts(), goal, {}, {}}, proof))
+    if (!add_lemmas({"typing", statement_.facts(), goal, {}}, proof))
       return "not implied by the rule's condition: " + atoms_.text(goal);
   }
   return std::nullopt;
 }
 
 bool Elaborator::add_lemmas(const check::Obligation& obligation, check::Proof& proof) {
-  if (check::is_trivial(obligation)) return true;
   const auto lemmas = oracle_.find_lemmas(obligation);
   if (!lemmas) return false;
   for (const check::ProductLemma& lemma : *lemmas) {
@@ -122,6 +119,11 @@ bool Elaborator::try_step(State state, Step step) {
     }
   };
   check::Kernel kernel(statement_, confirm, definedness_ ? &*definedness_ : nullptr);
+  check::Guards ranges;  // of products of which some replace others
+  if (step.op == Op::Indicators && !step.targets_maximum && step.positions.size() + step.indicators.size() > 1) {
+    for (const std::size_t p : step.positions) ranges = check::conjunction(ranges, state.sum.at(p).guards);
+  }
+  oracle_.consider(std::move(ranges));
   const std::size_t changed = step.position(0), size = state.sum.size();
   check::Product before = state.sum.at(changed);  // copying the sum would take most of the time of a long search
   bool applies = true;
@@ -133,6 +135,7 @@ bool Elaborator::try_step(State state, Step step) {
   } catch (const algebra::Overflow&) {  // coefficients beyond 64 bits
     applies = false;
   }
+  oracle_.consider({});
   if (!applies) {
     state.sum.resize(size);
     state.sum[changed] = std::move(before);
@@ -141,8 +144,7 @@ bool Elaborator::try_step(State state, Step step) {
 }
 
 bool Elaborator::is_shown(const check::Guards& given, std::optional<check::Guard> goal) {
-  const check::Obligation obligation{"", given, std::move(goal), {}, {}};
-  return check::is_trivial(obligation) || oracle_.find_lemmas(obligation).has_value();
+  return oracle_.find_lemmas({"", given, std::move(goal), {}}).has_value();
 }
 
 bool Elaborator::rewrite_to_zero(State state) {
@@ -218,8 +220,7 @@ Elaboration elaborate_domains(const Statement& statement, const std::vector<chec
 bool follow(const check::Guards& given, const check::Guards& goals, Atoms& atoms) {
   Oracle oracle(atoms);
   return std::ranges::all_of(goals, [&](const check::Guard& goal) {
-    const check::Obligation obligation{"", given, goal, {}, {}};
-    return check::is_trivial(obligation) || oracle.find_lemmas(obligation);
+    return oracle.find_lemmas({"", given, goal, {}}).has_value();
   });
 }
 

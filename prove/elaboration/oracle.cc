@@ -3,9 +3,7 @@
 #include <z3++.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "algebra/sizes/checked.h"
 #include "prove/solver/budget.h"
 #include "prove/solver/lemma_context.h"
 #include "prove/solver/linear.h"
@@ -53,11 +51,6 @@ struct Oracle::Z3 {
     return sum;
   }
   z3::expr formula(bool equality, const Poly& poly) { return equality ? linear(poly) == 0 : linear(poly) >= 0; }
-  z3::expr all(const check::Guards& guards) {
-    z3::expr_vector parts(context);
-    for (const check::Guard& guard : guards) parts.push_back(formula(guard.equality, guard.poly));
-    return z3::mk_and(parts);
-  }
 
   void add(const Lemma& lemma) {
     z3::expr_vector premises(context);
@@ -69,15 +62,6 @@ struct Oracle::Z3 {
   void add(const Obligation& obligation) {
     for (const check::Guard& guard : obligation.given) solver.add(formula(guard.equality, guard.poly));
     if (obligation.goal) solver.add(!formula(obligation.goal->equality, obligation.goal->poly));
-    if (obligation.indicators.empty()) return;
-    std::int64_t denominator = 1;
-    for (const auto& [coefficient, guards] : obligation.indicators)
-      denominator = std::lcm(denominator, coefficient.den);
-    z3::expr sum = context.int_val(0);
-    for (const auto& [coefficient, guards] : obligation.indicators)
-      sum = sum + z3::ite(all(guards), context.int_val(coefficient.num * (denominator / coefficient.den)),
-                          context.int_val(0));
-    solver.add(sum != 0);
   }
 
   /// Returns the positions of the lemmas in an unsatisfiable core. A lemma is added once a model violates it.
@@ -156,7 +140,8 @@ Oracle::Oracle(Atoms& atoms, std::vector<Models::Values> samples, bool quick, bo
 Oracle::~Oracle() = default;
 
 std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& obligation, bool uses_z3) {
-  if (assume_obligations_ && (obligation.goal || !obligation.indicators.empty())) return std::vector<ProductLemma>{};
+  if (check::is_trivial(obligation, atoms_) || (assume_obligations_ && (obligation.goal || !considered_.empty())))
+    return std::vector<ProductLemma>{};
   for (const Obligation& part : slicer_.parts(obligation)) {
     RenamedKeys::Key key = keys_.key(part);
     const auto known = plain_answers_.find(key);
@@ -171,7 +156,6 @@ std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& o
 
 /// Lemmas name the indices of one obligation, and those of a renamed one may be others.
 std::optional<std::vector<ProductLemma>> Oracle::find_lemmas_by_name(const Obligation& obligation, bool uses_z3) {
-  if (!obligation.indicators.empty()) return solve(obligation, uses_z3);
   std::vector<check::Guard> key = obligation.given;
   std::ranges::sort(key);
   key.push_back(obligation.goal.value_or(check::Guard{true, Poly(1)}));
@@ -186,7 +170,7 @@ std::optional<std::vector<ProductLemma>> Oracle::find_lemmas_by_name(const Oblig
 bool Oracle::has_counterexample(const Obligation& obligation) {
   const auto broken = [&](Guards asserted) {
     asserted.insert(asserted.end(), obligation.given.begin(), obligation.given.end());
-    return has_model({std::move(asserted), obligation.indicators, {}});
+    return has_model({std::move(asserted), {}});
   };
   if (!obligation.goal) return broken({});
   const Poly& goal = obligation.goal->poly;
@@ -202,12 +186,10 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
   LemmaContext context(atoms_);
   for (const check::Guard& guard : obligation.given) context.add_guard(guard);
   if (obligation.goal) context.add_guard(*obligation.goal);
-  for (const auto& [coefficient, guards] : obligation.indicators) {
-    for (const check::Guard& guard : guards) context.add_guard(guard);
-  }
+  for (const check::Guard& guard : considered_) context.add_guard(guard);
   const std::vector<Lemma> lemmas = context.definitions();
   // First, without lemmas on products and without Z3.
-  std::vector<Query> queries = {{obligation.given, obligation.indicators, lemmas}};
+  std::vector<Query> queries = {{obligation.given, lemmas}};
   if (obligation.goal) {
     queries[0].asserted.push_back({false, -obligation.goal->poly - 1});
     if (obligation.goal->equality) {
@@ -216,9 +198,7 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
     }
   }
   const auto linear = [&](LiteralLemmas* products) {
-    return std::ranges::all_of(queries, [&](const Query& query) {
-      return query.indicators.empty() ? is_linearly_infeasible(query, products) : indicators_vanish(query, products);
-    });
+    return std::ranges::all_of(queries, [&](const Query& query) { return is_linearly_infeasible(query, products); });
   };
   if (linear(nullptr)) return std::vector<ProductLemma>{};
   const std::vector<ProductLemma> candidates =
@@ -255,10 +235,10 @@ std::optional<std::int64_t> Oracle::unique_value(const check::Guards& guards, co
   const check::Guards given = slicer_.around(guards, poly);
   const auto [found, is_new] = values_.try_emplace(keys_.key(given, poly));
   if (!is_new) return found->second;
-  const bool is_possible = has_model({given, {}, {}});
+  const bool is_possible = has_model({given, {}});
   const std::optional<std::int64_t> value = is_possible ? models_.value(poly) : 0;
   const auto is_equal = [&] {
-    return find_lemmas({"value", given, check::Guard{true, poly - *value}, {}, {}}, is_possible || !quick_).has_value();
+    return find_lemmas({"value", given, check::Guard{true, poly - *value}, {}}, is_possible || !quick_).has_value();
   };
   if (value && is_equal()) found->second = value;
   return found->second;

@@ -27,6 +27,8 @@ class Oracle {
 
   /// Returns the lemmas that the obligation needs; nothing if it is not shown.
   std::optional<std::vector<check::ProductLemma>> find_lemmas(const check::Obligation& obligation, bool uses_z3 = true);
+  /// The guards of the products that a step compares, if it does: theirs may matter beside those of its obligations.
+  void consider(check::Guards guards) { considered_ = std::move(guards); }
   /// Returns the only value of the polynomial where the guards hold, if there is only one.
   std::optional<std::int64_t> unique_value(const check::Guards& guards, const check::Poly& poly);
 
@@ -46,13 +48,14 @@ class Oracle {
   Models models_;
   bool quick_, assume_obligations_;
   std::uint64_t queries_ = 0;
+  check::Guards considered_;
   std::unique_ptr<Z3> z3_;
   RenamedKeys keys_;
   Slicer slicer_;
   std::unordered_map<RenamedKeys::Key, std::optional<std::int64_t>, RenamedKeys::Hash> values_;
   // Obligations that are shown without lemmas, or not at all; whatever the names of their bound indices.
   std::unordered_map<RenamedKeys::Key, bool, RenamedKeys::Hash> plain_answers_;
-  // The lemmas of other obligations, which have no indicators.
+  // The lemmas of other obligations.
   std::map<std::vector<check::Guard>, std::vector<check::ProductLemma>> lemmas_;
 };
 

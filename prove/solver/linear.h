@@ -22,8 +22,4 @@ struct LiteralLemmas {
 /// number of pivots.
 bool is_linearly_infeasible(const Query& query, LiteralLemmas* more = nullptr);
 
-/// True if the query's indicators sum to zero wherever its assertions hold: each assignment of truth values to their
-/// guards is infeasible or sums to zero.
-bool indicators_vanish(const Query& query, LiteralLemmas* more = nullptr);
-
 }  // namespace rulemill::prove

@@ -241,7 +241,7 @@ std::optional<Models::Values> find_model(const Query& query, const Models::Value
 
 bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Atoms& atoms) {
   if (models.contains_model_of(query)) return true;
-  if (!query.indicators.empty() || samples.empty()) return false;
+  if (samples.empty()) return false;
   ModelSearch search(query, atoms);
   for (const Models::Values& sizes : samples) {
     const auto values = find_model(search, sizes);

@@ -7,10 +7,8 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "algebra/operators/expression.h"
 #include "check/kernel/guards.h"
 
 namespace rulemill::prove {
@@ -18,7 +16,6 @@ namespace rulemill::prove {
 // Queries as data: linear integer arithmetic over the monomials of polynomials. Products, floor divisions, minima and
 // maxima are opaque integers; lemmas state their properties.
 
-using algebra::Rational;
 using check::Atom;
 using check::Atoms;
 using check::Guard;
@@ -31,11 +28,9 @@ struct Lemma {
   Guard conclusion;
 };
 
-/// The question whether all of `asserted` can hold and the sum of coefficient · [guards] be nonzero; without
-/// indicators, whether all of `asserted` can hold.
+/// The question whether all of `asserted` can hold.
 struct Query {
   Guards asserted;
-  std::vector<std::pair<Rational, Guards>> indicators;
   std::vector<Lemma> lemmas;
 };
 
