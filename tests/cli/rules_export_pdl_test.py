@@ -101,7 +101,7 @@ class Pdl(Case):
                     self.assertTrue(module.operation.verify())
                     self.assert_equal(stablehlo_values.run(module, inputs)[0], expected)
                     count += 1
-            self.assertTrue(tried, str(pattern)[:1500])
+            self.assertTrue(tried, name)
         return count
 
     def test_every_rule_applies_to_an_example_and_keeps_its_value(self):
