@@ -6,6 +6,7 @@
 
 #include "algebra/language/lexer.h"
 #include "algebra/language/syntax.h"
+#include "algebra/operators/aten_domain.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
@@ -192,7 +193,8 @@ OperatorDescription describe_operator(const Library& library, const std::string&
     result.outputs.push_back({file.text_to_bracket(output.place), type_name(output.scalar_kind)});
   for (const syntax::Parameter& parameter : op.parameters)
     result.parameters.push_back({file.text_to_separator(parameter.place), meaning_of(parameter)});
-  for (const syntax::OnnxMappingSyntax& mapping : op.onnx) result.onnx.push_back(file.text_of_line(mapping.place));
+  for (const syntax::OnnxMappingSyntax& mapping : op.onnx)
+    (mapping.domain == aten_domain ? result.aten : result.onnx).push_back(file.text_of_line(mapping.place));
   result.parts = distinct(syntax::called_operators(op));
   for (const std::string& function : distinct(syntax::applied_functions(op))) {
     const std::string place = library.place_of_function(function);
