@@ -181,17 +181,22 @@ def _compare(before: Function, after: Function, arguments: Arguments, rules: Any
         folder = pathlib.Path(name)
         pair, sizes = torch_export.export_pair(before, after, arguments, folder)
         answers: List[Comparison] = []
-        for simplified in (False, True):
+        for form in ("read", "exported", "simplified"):
             try:
-                for model in pair if simplified else ():
-                    model.simplify()
+                if form == "exported" and not any(model.is_read for model in pair):
+                    continue
+                for model in pair:
+                    if form == "exported" and model.is_read:
+                        model.export()
+                    elif form == "simplified":
+                        model.simplify()
             except (torch_export.Refused, Error):
                 break
             try:
                 found = equality.equal(pair[0].path, pair[1].path, rules, definitions=definitions, **options)
             except Error as error:
                 raise type(error)(error.message.replace(f"{folder}/", ""), error.exit_code) from None
-            answers.append(_comparison(found, pair, arguments, sizes, simplified))
+            answers.append(_comparison(found, pair, arguments, sizes, form == "simplified"))
             if answers[-1].status != "not shown":
                 return answers[-1]
         return _compared_by_running(pair, arguments, sizes) or answers[0]
