@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads the reference modules of KernelBench by the definitions (rulemill.torch_program), and compares them with what torch.onnx.export writes:
 
-    bench/torch_reader.py KERNELBENCH/KernelBench [--levels 1 2 3] [--only TEXT] [--seconds 60] [--out FILE]
+    bench/torch_reader.py KERNELBENCH/KernelBench [--levels 1 2 3] [--only TEXT] [--seconds 60, or 0 to compare nothing] [--out FILE]
 
 KERNELBENCH is a clone of its repository. Modules are made small as bench/kernelbench.py makes them. Prints a line a module, then the share that is
 read by level, the reasons of the others, and how many of those that are read `equal` shows to be equal in so many seconds."""
@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "python"))
 from rulemill import torch_program  # noqa: E402
 
 
-def read(path, folder):
+def read(path, folder, compares):
     """Writes the module's model, and that of torch's exporter if it is read. Returns the reason if it is not read."""
     why = ""
     for limit in LIMITS:
@@ -42,8 +42,9 @@ def read(path, folder):
         torch_program.read(program, folder / "read.onnx")
     except torch_program.NotRead as error:
         return error.message
-    written = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False).model_proto
-    (folder / "exported.onnx").write_bytes(written.SerializeToString())
+    if compares:
+        written = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False).model_proto
+        (folder / "exported.onnx").write_bytes(written.SerializeToString())
     return ""
 
 
@@ -59,8 +60,17 @@ def compare(folder, seconds):
 def one(path, seconds):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        why = read(path, folder)
-        return why, "" if why else compare(folder, seconds)
+        why = read(path, folder, seconds > 0)
+        return why, "" if why else compare(folder, seconds) if seconds else "read"
+
+
+def warm_up():
+    """Has the exporters load what they need before processes are forked."""
+    torch.set_num_threads(1)
+    program = torch.export.export(torch.nn.ReLU(), (torch.ones(2, 3),), strict=False)
+    with tempfile.TemporaryDirectory() as name:
+        torch_program.read(program, pathlib.Path(name) / "read.onnx")
+    torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
 
 
 def brief(why):
@@ -75,6 +85,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
+    warm_up()
     lines, reasons, counts, verdicts = [], collections.Counter(), collections.Counter(), collections.Counter()
     for level in options.levels:
         for path in sorted(options.folder.glob(f"level{level}/*.py"), key=lambda each: int(each.stem.split("_")[0])):

@@ -3,8 +3,9 @@
     import rulemill.torch
     print(rulemill.torch.prove(lambda x, w, v: x @ w + x @ v, lambda x, w, v: x @ (w + v), x="m k", w="k n", v="k n"))
 
-Both are exported to ONNX by torch's own exporter and compared by `rulemill.equal`; docs/python.md has what is claimed. `operators`
-writes the definition of an operator that computes what a function does."""
+Both are read by the definitions, or exported to ONNX by torch where these do not cover a call, and compared by `rulemill.equal`;
+docs/python.md has what is claimed. `read` writes an exported program as ONNX; `operators` writes the definition of an operator that computes
+what a function does."""
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ try:
 
     from . import torch_backend, torch_definition, torch_export
     from .torch_arguments import Arguments, Size, distinct_sizes
+    from .torch_program import NotRead, read
 except ImportError as _missing:
     raise Error(f"rulemill.torch needs torch, onnx, onnxscript and onnxruntime: {_missing}") from None
 
@@ -288,4 +290,4 @@ def _claim(arguments: Arguments, sizes: Mapping[str, Size], raw: Mapping[str, An
     return f"for all {', '.join(texts)}{where}, as functions of real numbers; rounding may differ"
 
 
-__all__ = ["Comparison", "Counterexample", "Error", "InputError", "UsageError", "equal", "operators", "prove"]
+__all__ = ["Comparison", "Counterexample", "Error", "InputError", "NotRead", "UsageError", "equal", "operators", "prove", "read"]

@@ -264,10 +264,13 @@ class _Writer:
         if expression.is_Symbol and str(expression) in self._symbols:
             value, axis = self._symbols[str(expression)]
             return self._node("Shape", [value], f"size.{expression}", start=axis, end=axis + 1)
-        name = {"Add": "Add", "Mul": "Mul", "FloorDiv": "Div"}.get(type(expression).__name__)
-        if name is None:
+        operands = expression.args
+        if expression.is_Pow and operands[1].is_Integer and 0 < operands[1] < 5:
+            operands = [operands[0]] * int(operands[1])
+        name = {"Add": "Add", "Mul": "Mul", "Pow": "Mul", "FloorDiv": "Div"}.get(type(expression).__name__)
+        if name is None or expression.is_Pow and operands is expression.args:
             raise NotRead(f"the size {expression}; expected sums, products and quotients of sizes of arguments", 3)
-        parts = [self._size(each) for each in expression.args]
+        parts = [self._size(each) for each in operands]
         return functools.reduce(lambda a, b: self._node(name, [a, b], f"size.{len(self.graph.node)}"), parts)
 
 
