@@ -88,6 +88,9 @@ class _Writer:
         self._constants: Dict[Any, str] = {}
 
     def model(self) -> Any:
+        changed = [spec.target for spec in self.program.graph_signature.output_specs if spec.kind.name != "USER_OUTPUT"]
+        if changed:
+            raise NotRead(f"it changes {changed[0]} in place; expected a function without side effects (of a module: call .eval())", 3)
         self._add_placeholders()
         for node in self.program.graph.nodes:
             if node.op == "call_function" and isinstance(node.meta.get("val"), (torch.Tensor, tuple, list)):
@@ -354,7 +357,9 @@ def _check_calls(model: Any, report: Mapping[str, Any]) -> None:
         return
     reasons = {row["op_type"].rpartition("aten.")[2]: row["reason"] for row in report["operators"] if row["reason"]}
     node = left[0]
-    raise NotRead(f"aten.{node.op_type} ({node.name}): {reasons.get(node.op_type, 'no definition reads it')}", 3)
+    reason = reasons.get(node.op_type, "no definition reads it")
+    reason = "no definition reads it of whole numbers or truth values" if reason == "no float" else reason
+    raise NotRead(f"aten.{node.op_type} ({node.name}): {reason}", 3)
 
 
 __all__ = ["DOMAIN", "NotRead", "ONNX_TYPES", "is_input", "kind_of", "model_of", "read", "to_model", "to_tensor_proto", "written"]

@@ -71,6 +71,7 @@ if torch:
         (lambda k: k + 1, INTS, r"aten\.add\.Tensor"),
         (lambda x: x[:, 4:].sum(1), X, "dimension of size 0"),
         (lambda x: x * (1 + 2j), X, "complex64"),
+        (lambda x: x.add_(1), X, "it changes .* in place"),
         (lambda x: F.avg_pool2d(x, 2, divisor_override=3), IMAGE, r"aten\.avg_pool2d\.default .*divisor_override"),
     ]
 
@@ -142,9 +143,11 @@ class Check(Case):
                 self.assertIn(re.search(r"aten (\S+?)(\(|$)", after)[1], damaged.stdout)
 
     def test_a_name_that_torch_lacks_is_an_error_with_its_place(self):
-        for line, message in (("aten twice.default", "operator twice.default"), ("aten relu.default {slope = 1}", "attribute slope of operator relu")):
+        for line, message in (("aten twice.default", "PyTorch .* does not have operator twice.default"),
+                              ("aten relu.default {slope = 1}", "PyTorch .* does not have attribute slope of operator relu"),
+                              ("aten relu", "expected '.' after the operator of ATen, before its overload")):
             with self.subTest(line):
-                self.assertRegex(self.check(self.LINES + f"  {line}\n").stderr, rf"own\.op:3:\d+: PyTorch .* does not have {message}")
+                self.assertRegex(self.check(self.LINES + f"  {line}\n").stderr, rf"own\.op:\d:\d+: {message}")
 
 
 if __name__ == "__main__":
