@@ -343,7 +343,8 @@ std::vector<GenericOnnxMapping> Library::onnx_mappings() const {
 void Library::restrict_domains(std::set<std::string> domains) {
   domains.insert("");
   impl_->domains = std::move(domains);
-  for (auto& [id, mapping] : std::exchange(impl_->set_aside, {})) impl_->instances[static_cast<std::size_t>(id)].onnx.push_back(mapping);
+  for (auto& [id, mapping] : std::exchange(impl_->set_aside, {}))
+    impl_->instances[static_cast<std::size_t>(id)].onnx.push_back(mapping);
   for (OperatorInstance& instance : impl_->instances) impl_->remove_other_domains(instance);
 }
 
