@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "algebra/language/syntax.h"
+#include "algebra/operators/aten_domain.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
@@ -159,9 +160,9 @@ OperatorDescription describe_operator(const Library& library, const std::string&
   for (const syntax::Tensor& output : op.outputs)
     result.outputs.push_back({file.text(output.place, DefinitionFile::End::Bracket), type_name(output.scalar_kind)});
   for (const syntax::Parameter& parameter : op.parameters)
-    result.parameters.push_back({file.text(parameter.place, DefinitionFile::End::Separator), meaning_of(parameter)});
   for (const syntax::OnnxMappingSyntax& mapping : op.onnx)
-    result.onnx.push_back(file.text(mapping.place, DefinitionFile::End::Line));
+    (mapping.domain == aten_domain ? result.aten : result.onnx)
+        .push_back(file.text(mapping.place, DefinitionFile::End::Line));
   result.parts = distinct(syntax::called_operators(op));
   for (const std::string& function : distinct(syntax::applied_functions(op))) {
     const std::string place = library.place_of_function(function);
