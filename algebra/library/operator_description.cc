@@ -160,6 +160,7 @@ OperatorDescription describe_operator(const Library& library, const std::string&
   for (const syntax::Tensor& output : op.outputs)
     result.outputs.push_back({file.text(output.place, DefinitionFile::End::Bracket), type_name(output.scalar_kind)});
   for (const syntax::Parameter& parameter : op.parameters)
+    result.parameters.push_back({file.text(parameter.place, DefinitionFile::End::Separator), meaning_of(parameter)});
   for (const syntax::OnnxMappingSyntax& mapping : op.onnx)
     (mapping.domain == aten_domain ? result.aten : result.onnx)
         .push_back(file.text(mapping.place, DefinitionFile::End::Line));
