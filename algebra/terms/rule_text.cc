@@ -135,14 +135,11 @@ bool applies_partial_function(const Rule& rule, const TermBank& bank) {
 std::vector<TermId> dropped_variables(const Rule& rule, const TermBank& bank) {
   std::vector<TermId> dropped = rule.variables;
   std::erase_if(dropped, [&](TermId variable) {
-    for (std::size_t output = 0; output < rule.source.size(); ++output) {
-      const auto has = [&](TermId side) {
-        const std::vector<TermId> variables = bank.variables({&side, 1});
-        return std::ranges::find(variables, variable) != variables.end();
-      };
-      if (has(rule.source[output]) != has(rule.target[output])) return false;
-    }
-    return true;
+    const auto has = [&](TermId side) {
+      const std::vector<TermId> variables = bank.variables({&side, 1});
+      return std::ranges::find(variables, variable) != variables.end();
+    };
+    return std::ranges::equal(rule.source, rule.target, {}, has, has);
   });
   return dropped;
 }
