@@ -111,7 +111,7 @@ NamedConstants name_constants(GraphBank& bank, std::span<const ValueId> outputs,
   }
   // Rules state 1 as ones of no dimensions.
   std::vector<algebra::InstanceId> operators(found.begin(), found.end());
-  std::ranges::stable_partition(operators, [&](algebra::InstanceId id) {
+  std::stable_partition(operators.begin(), operators.end(), [&](algebra::InstanceId id) {
     const algebra::Library& library = bank.library();
     return !library.size_parameter_names(library.instance(id).operator_name).empty();
   });

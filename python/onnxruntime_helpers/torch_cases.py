@@ -47,8 +47,9 @@ def arguments(node, values):
                 found[argument.name] = None
         elif argument.name in attributes:
             found[argument.name] = from_attribute(attributes.pop(argument.name), kind, is_list)
-        elif not argument.has_default_value():  # of which a definition says that it has no effect
-            found[argument.name] = {"FloatType": 0.1, "BoolType": False, "IntType": 0}[kind]
+        elif not argument.has_default_value():  # without one, or of which a definition says that it has no effect
+            is_optional = isinstance(argument.type, torch.OptionalType)
+            found[argument.name] = None if is_optional else {"FloatType": 0.1, "BoolType": False, "IntType": 0}[kind]
     if given or attributes:
         raise ValueError(f"{node.op_type} has no argument {', '.join(attributes) or 'for an input'}")
     return found
