@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """Reads the reference modules of KernelBench by the definitions (rulemill.torch_program), and compares them with what torch.onnx.export writes:
 
-    bench/torch_reader.py KERNELBENCH/KernelBench [--levels 1 2 3] [--only TEXT] [--seconds 60, or 0 to compare nothing] [--out FILE]
+    bench/torch_reader.py KERNELBENCH/KernelBench [--levels 1 2 3] [--only TEXT] [--seconds 60, or 0 to compare nothing] [--rules FILE]
+        [--models FOLDER] [--out FILE]
 
-KERNELBENCH is a clone of its repository. Modules are made small as bench/kernelbench.py makes them. Prints a line a module, then the share that is
-read by level, the reasons of the others, and how many of those that are read `equal` shows to be equal in so many seconds."""
+KERNELBENCH is a clone of its repository. Modules are made small as bench/kernelbench.py makes them; models are kept in FOLDER. Prints a line a
+module with the processor time of `equal`, then counts by level and the reasons of modules that are not read. `equal` has so many seconds, and each
+process 90 s of processor time. The environment variable RULEMILL names another program than that of the build."""
 
 import argparse
 import collections
-import concurrent.futures
+import contextlib
 import json
+import multiprocessing
 import pathlib
 import re
+import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,7 +25,11 @@ import torch
 from kernelbench import LIMITS, ROOT, module_of
 
 sys.path.insert(0, str(ROOT / "python"))
+from rulemill import program as binary  # noqa: E402
 from rulemill import torch_program  # noqa: E402
+
+#: Seconds of processor time of each process.
+LIMIT = 90
 
 
 def read(path, folder, compares):
@@ -48,20 +57,42 @@ def read(path, folder, compares):
     return ""
 
 
-def compare(folder, seconds):
-    binary, report = ROOT / "build/release/rulemill", folder / "report.json"
-    command = ["timeout", "-s", "KILL", str(seconds), binary, "equal", folder / "read.onnx", folder / "exported.onnx", "--json", report]
-    process = subprocess.run(command, capture_output=True, text=True)
+def compare(folder, options):
+    """The verdict of `equal`, why it is not "equal", and seconds."""
+    report, words = folder / "report.json", ["--time-limit", str(options.seconds), *(["--rules", options.rules] if options.rules else [])]
+    command = [binary.path(), "equal", folder / "read.onnx", folder / "exported.onnx", "--json", report, *words]
+    report.unlink(missing_ok=True)
+    begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    process = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin
     if process.returncode not in (0, 1) or not report.exists():
-        return "too long" if process.returncode in (-9, 137) else f"failed: {process.stderr.strip().splitlines()[-1][:200]}"
-    return json.loads(report.read_text())["verdict"]
+        why = f"more than {LIMIT} s" if process.returncode < 0 else process.stderr.strip().splitlines()[-1][:200]
+        return "failed", why, seconds
+    verdict = json.loads(report.read_text())["verdict"]
+    return verdict, "" if verdict == "equal" else process.stdout.strip().replace("\n", "; ")[:300], seconds
 
 
-def one(path, seconds):
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        why = read(path, folder, seconds > 0)
-        return why, "" if why else compare(folder, seconds) if seconds else "read"
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+
+
+def read_in_process(path, folder, compares, results):
+    limit()
+    results.put(read(path, folder, compares))
+
+
+def one(path, folder, options):
+    """What became of a module: the verdict, why, and the seconds of `equal`."""
+    results = multiprocessing.SimpleQueue()
+    process = multiprocessing.Process(target=read_in_process, args=(path, folder, options.seconds > 0, results))  # exporters keep what they made
+    process.start()
+    process.join()
+    if results.empty():
+        return "not read", f"it ended early, or after {LIMIT} s", 0.0
+    why = results.get()
+    if why:
+        return "not read", why, 0.0
+    return compare(folder, options) if options.seconds else ("read", "", 0.0)
 
 
 def warm_up():
@@ -83,28 +114,29 @@ def main():
     parser.add_argument("--levels", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--rules")
+    parser.add_argument("--models", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     warm_up()
-    lines, reasons, counts, verdicts = [], collections.Counter(), collections.Counter(), collections.Counter()
+    lines, counts, reasons, times = [], collections.Counter(), collections.Counter(), collections.defaultdict(list)
     for level in options.levels:
         for path in sorted(options.folder.glob(f"level{level}/*.py"), key=lambda each: int(each.stem.split("_")[0])):
             if options.only not in path.stem:
                 continue
-            with concurrent.futures.ProcessPoolExecutor(1) as process:  # exporters keep what they have made
-                try:
-                    why, verdict = process.submit(one, path, options.seconds).result()
-                except concurrent.futures.process.BrokenProcessPool:
-                    why, verdict = "the process ended early", ""
-            counts[level, not why] += 1
-            reasons[brief(why)] += bool(why)
-            verdicts[verdict] += not why
-            lines.append(f"{level}\t{path.stem}\t{verdict or 'not read'}\t{why}")
+            with contextlib.nullcontext(options.models) if options.models else tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name) / f"{level}.{path.stem}"
+                folder.mkdir(parents=True, exist_ok=True)
+                verdict, why, seconds = one(path, folder, options)
+            counts[level, verdict] += 1
+            reasons[brief(why)] += verdict == "not read"
+            times[level].append(seconds)
+            lines.append(f"{level}\t{path.stem}\t{verdict}\t{seconds:.1f} s\t{why}")
             print(lines[-1], flush=True)
-    for level in options.levels:
-        lines.append(f"# level {level}: {counts[level, True]} of {counts[level, True] + counts[level, False]} modules read")
+    for (level, verdict), count in sorted(counts.items()):
+        lines.append(f"# level {level}: {verdict}: {count}")
+    lines += [f"# level {level}: processor seconds of equal: median {statistics.median(each):.1f}, all {sum(each):.0f}" for level, each in times.items() if each]
     lines += [f"# {count} not read: {why}" for why, count in reasons.most_common() if count]
-    lines.append("# equal to torch.onnx.export's model: " + ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common() if count))
     print("\n".join(line for line in lines if line.startswith("#")))
     if options.out:
         options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -45,7 +45,7 @@ Expander::Inlined Expander::inline_call(const syntax::Call& call) {
   }
   const syntax::Operator* inner_syntax = context_.find(call.name);
   if (!inner_syntax) fail(call.place, "'" + call.name + "' is not an operator defined before '" + op_.name + "'");
-  Parameters parameters;
+  Parameters parameters(call.lists.begin(), call.lists.end());
   std::map<std::string, IndexExprPtr> given_sizes;
   for (const auto& [name, value] : call.parameters) {
     const syntax::Parameter* declared = inner_syntax->parameter(name);

@@ -59,7 +59,7 @@ Operator Parser::parse_operator() {
     while (cursor_.accept(","));
   }
   cursor_.expect(")", "after the operator's inputs and parameters");
-  if (cursor_.accept("is")) op.composite = parse_call(op);
+  if (cursor_.accept("is")) op.composite = parse_call();
   while (!cursor_.at_end() && !cursor_.is("operator") && !cursor_.is("function")) parse_clause(op);
   if (op.outputs.empty() && !op.composite) cursor_.fail(cursor_.peek(), "operator '" + op.name + "' defines no output");
   return op;
@@ -230,13 +230,7 @@ Tensor Parser::parse_tensor() {
   tensor.name = cursor_.expect_name("a tensor's name");
   cursor_.expect("[", "after '" + tensor.name + "'");
   while (!cursor_.is("]")) {
-    Binding index;
-    index.place = here();
-    index.name = cursor_.expect_name("an index");
-    index.is_pack = cursor_.accept("...");
-    cursor_.expect("<", "after the index '" + index.name + "', before its extent");
-    index.extent = parse_index_item();
-    tensor.indices.push_back(std::move(index));
+    tensor.indices.push_back(parse_binding());
     if (!cursor_.accept(",")) break;
   }
   cursor_.expect("]", "after the indices of '" + tensor.name + "'");
@@ -246,24 +240,28 @@ Tensor Parser::parse_tensor() {
   return tensor;
 }
 
-std::shared_ptr<const Call> Parser::parse_call(const Operator& op) {
+std::shared_ptr<const Call> Parser::parse_call() {
   const NestingScope nesting(*this);
   Call call;
   call.place = here();
   call.name = cursor_.expect_name("an operator or an input");
-  if (!cursor_.accept("(")) {
-    call.is_input = true;
-    return std::make_shared<Call>(std::move(call));
-  }
+  call.is_input = !cursor_.accept("(");
+  if (call.is_input) return std::make_shared<Call>(std::move(call));
   if (!cursor_.is(")") && !cursor_.is(";")) {
-    do call.arguments.push_back(parse_call(op));
+    do call.arguments.push_back(parse_call());
     while (cursor_.accept(","));
   }
   if (cursor_.accept(";")) {
     do {
       const std::string name = cursor_.expect_name("a parameter's name");
       cursor_.expect("=", "after the parameter's name");
-      call.parameters.emplace_back(name, parse_index());
+      if (cursor_.accept("[")) {
+        do call.lists[name].push_back(cursor_.expect_number("a number"));
+        while (cursor_.accept(","));
+        cursor_.expect("]", "after the list");
+      } else {
+        call.parameters.emplace_back(name, parse_index());
+      }
     } while (cursor_.accept(","));
   }
   cursor_.expect(")", "after the arguments of '" + call.name + "'");

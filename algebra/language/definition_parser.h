@@ -107,6 +107,7 @@ class Parser {
 
   ScalarPtr parse_scalar_factor();
   ScalarPtr parse_reduction(Scalar node);
+  Binding parse_binding();
 
   // ---- operators ----
 
@@ -126,7 +127,7 @@ class Parser {
 
   Tensor parse_tensor();
 
-  std::shared_ptr<const Call> parse_call(const Operator& op);
+  std::shared_ptr<const Call> parse_call();
 
   // ---- ONNX ----
 

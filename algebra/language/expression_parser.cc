@@ -316,15 +316,8 @@ ScalarPtr Parser::parse_scalar_factor() {
 /// Parses "(i < m, j < n where …) product" after `sum` or `max`.
 ScalarPtr Parser::parse_reduction(Scalar node) {
   cursor_.expect("(", "before the bound indices");
-  do {
-    Binding binding;
-    binding.place = here();
-    binding.name = cursor_.expect_name("a bound index");
-    binding.is_pack = cursor_.accept("...");
-    cursor_.expect("<", "after the bound index");
-    binding.extent = parse_index_item();
-    node.bound.push_back(std::move(binding));
-  } while (cursor_.accept(","));
+  do node.bound.push_back(parse_binding());
+  while (cursor_.accept(","));
   if (node.kind == Scalar::Kind::Max && cursor_.accept("where")) {
     do node.guard.push_back(parse_comparison());
     while (cursor_.accept("and"));
@@ -332,6 +325,17 @@ ScalarPtr Parser::parse_reduction(Scalar node) {
   cursor_.expect(")", "after the bound indices");
   node.operands = {parse_scalar_product()};
   return make_node(std::move(node));
+}
+
+/// An index and its extent: "i < m".
+Binding Parser::parse_binding() {
+  Binding index;
+  index.place = here();
+  index.name = cursor_.expect_name("an index");
+  index.is_pack = cursor_.accept("...");
+  cursor_.expect("<", "after the index '" + index.name + "', before its extent");
+  index.extent = parse_index_item();
+  return index;
 }
 
 ScalarPtr Parser::make_node(Scalar node) {

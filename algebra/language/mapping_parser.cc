@@ -88,10 +88,9 @@ OnnxMappingSyntax Parser::parse_onnx() {
   }
   if (cursor_.accept("(")) parse_onnx_inputs(onnx);
   while (true) {
-    if (cursor_.accept("since")) {
-      onnx.since = static_cast<int>(cursor_.expect_number("an opset"));
-    } else if (cursor_.accept("until")) {
-      onnx.until = static_cast<int>(cursor_.expect_number("an opset"));
+    if (cursor_.is("since") || cursor_.is("until")) {
+      int& opset = cursor_.next().text == "since" ? onnx.since : onnx.until;
+      opset = static_cast<int>(cursor_.expect_number("an opset"));
     } else if (cursor_.accept("outputs")) {
       cursor_.expect("...", "after 'outputs'");
       onnx.variadic_outputs = true;

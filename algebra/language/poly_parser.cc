@@ -17,18 +17,13 @@ class PolyParser {
 
   Poly sum() {
     if (++depth_ > max_nesting_depth) cursor_.fail(cursor_.peek(), "a size expression nested too deeply");
-    const bool negative = cursor_.accept("-");
-    Poly result = negative ? -product() : product();
-    for (;;) {
-      if (cursor_.accept("+")) {
-        result += product();
-      } else if (cursor_.accept("-")) {
-        result -= product();
-      } else {
-        --depth_;
-        return result;
-      }
+    Poly result = cursor_.accept("-") ? -product() : product();
+    while (cursor_.is("+") || cursor_.is("-")) {
+      const bool adds = cursor_.next().text == "+";
+      result += adds ? product() : -product();
     }
+    --depth_;
+    return result;
   }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -203,6 +204,7 @@ struct Call {
   std::vector<std::shared_ptr<const Call>> arguments;  // a call without parentheses names an input
   bool is_input = false;
   std::vector<std::pair<std::string, IndexPtr>> parameters;  // an enum value is a Name
+  std::map<std::string, std::vector<std::int64_t>> lists;    // parameters that are lists of numbers
 };
 
 struct Operator {

@@ -183,22 +183,12 @@ def _compare(before: Function, after: Function, arguments: Arguments, rules: Any
         folder = pathlib.Path(name)
         pair, sizes = torch_export.export_pair(before, after, arguments, folder)
         answers: List[Comparison] = []
-        for form in ("read", "exported", "simplified"):
-            try:
-                if form == "exported" and not any(model.is_read for model in pair):
-                    continue
-                for model in pair:
-                    if form == "exported" and model.is_read:
-                        model.export()
-                    elif form == "simplified":
-                        model.simplify()
-            except (torch_export.Refused, Error):
-                break
+        for simplified in torch_export.forms(pair):
             try:
                 found = equality.equal(pair[0].path, pair[1].path, rules, definitions=definitions, **options)
             except Error as error:
                 raise type(error)(error.message.replace(f"{folder}/", ""), error.exit_code) from None
-            answers.append(_comparison(found, pair, arguments, sizes, form == "simplified"))
+            answers.append(_comparison(found, pair, arguments, sizes, simplified))
             if answers[-1].status != "not shown":
                 return answers[-1]
         return _compared_by_running(pair, arguments, sizes) or answers[0]

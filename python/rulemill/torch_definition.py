@@ -1,4 +1,4 @@
-"""The definition of an operator from a function of PyTorch, by way of torch's exporter and `rulemill operators import`. Read by
+"""The definition of an operator from a function of PyTorch, by way of its model (torch_export) and `rulemill operators import`. Read by
 `rulemill.torch` only."""
 
 from __future__ import annotations
@@ -33,17 +33,12 @@ def definition(function: Callable[..., Any], arguments: Arguments, name: Optiona
 
 
 def _imported(exported: torch_export.Exported, model: pathlib.Path, labels: List[str], options: Mapping[str, object]) -> Dict[str, Any]:
-    """The report of `operators import`: on the model as it is exported, or if that has a node without a definition, after onnxscript's
-    optimizer."""
+    """The report of `operators import` on the first form of the model of which each node has a definition."""
     problem: Optional[Error] = None
-    for simplified in (False, True):
+    for _ in torch_export.forms([exported]):
         try:
-            if simplified:
-                exported.simplify()
             _save_with_names(exported.path, model, labels)
             return program.run("operators", "import", model, *program.option_words(options))
-        except torch_export.Refused:
-            break
         except InputError as error:
             message = error.message.replace(str(model), str(options["name"]))
             problem = problem or type(error)(_with_place(message, exported.places), error.exit_code)

@@ -1,6 +1,6 @@
-"""Functions of PyTorch as ONNX models of which `rulemill.equal` decides. Read by `rulemill.torch` only; needs torch, onnx and
-onnxruntime. What torch's exporter would leave out or fix silently is refused here: random numbers, changes in place, sizes that the
-function fixes or compares."""
+"""Functions of PyTorch as ONNX models: read by the definitions, or written by torch's exporter where these do not cover a call. Read by
+`rulemill.torch` only; needs torch, onnx and onnxruntime. What tracing leaves out or fixes silently is refused here: random numbers, changes
+in place, sizes that the function fixes or compares."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from . import torch_program
-from .errors import InputError
+from .errors import Error, InputError
 from .torch_arguments import CONSTANTS, Arguments, Size, distinct_sizes
 from .torch_hooks import frames_of_users, quiet, registry_made_once
 
@@ -60,8 +60,7 @@ class Exported:
     """A function as an ONNX model, in the file `path`. `types`: of the results; `places`: where the function computes a value, by the
     names of values and nodes; `note`: why the model was not run beside the function, or empty."""
 
-    def __init__(self, name: str, flat: Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size],
-                 reads: bool = False) -> None:
+    def __init__(self, name: str, flat: Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size]) -> None:
         self.name, self._flat, self.path = name, flat, folder / f"{name}.onnx"
         self._arguments, self._sizes = arguments, sizes
         self.places: Dict[str, str] = {}
@@ -77,7 +76,7 @@ class Exported:
             self._names = _names_of_sizes(name, program, arguments)
             _check_guards(name, program, self._names, sizes)
             self._traced = program
-            proto = self._read() if reads else None
+            proto = self._read()
             if proto is None:
                 self._export()
             _check_guards(name, program, self._names, sizes)
@@ -145,8 +144,23 @@ class Exported:
             raise InputError(f"{self.name}: {self._flat.problem}", 3)
 
 
-def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes: Mapping[str, Size], folder: pathlib.Path,
-           reads: bool = False) -> Exported:
+def forms(models: Sequence[Exported]) -> Iterator[bool]:
+    """Models as they are, then all as torch's exporter writes them, then (True) after onnxscript's optimizer; as far as they can be written
+    so."""
+    yield False
+    with contextlib.suppress(Refused, Error):
+        read = [model for model in models if model.is_read]
+        for model in read:
+            model.export()
+        if read:
+            yield False
+        for model in models:
+            model.simplify()
+        yield True
+
+
+def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes: Mapping[str, Size],
+           folder: pathlib.Path) -> Exported:
     """Exports a function, and runs the model beside it. Raises Refused if it depends on where the sizes are in their ranges."""
     if isinstance(function, torch.nn.Module):
         try:
@@ -156,7 +170,7 @@ def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes:
     flat = Flat(function, arguments)
     with _captured_tensors_kept(name, function):
         _run_once(name, flat, arguments)
-        return Exported(name, flat, folder, arguments, sizes, reads)
+        return Exported(name, flat, folder, arguments, sizes)
 
 
 @contextlib.contextmanager
@@ -406,12 +420,11 @@ def checked_pair(before: Exported, after: Exported) -> None:
 def export_pair(before: Callable[..., Any], after: Callable[..., Any], arguments: Arguments,
                 folder: pathlib.Path) -> Tuple[List[Exported], Dict[str, Size]]:
     """Both functions as models, as `export_all` does; their results must have the same structures, constants and types."""
-    return export_all({"before": before, "after": after}, arguments, folder, lambda pair: checked_pair(*pair), reads=True)
+    return export_all({"before": before, "after": after}, arguments, folder, lambda pair: checked_pair(*pair))
 
 
 def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments, folder: pathlib.Path,
-               check: Callable[[List[Exported]], None] = lambda models: None,
-               reads: bool = False) -> Tuple[List[Exported], Dict[str, Size]]:
+               check: Callable[[List[Exported]], None] = lambda models: None) -> Tuple[List[Exported], Dict[str, Size]]:
     """Functions as models, and the ranges of the sizes for which they stand: from 1; or from 2, those that a refusal of 1 names, or
     all."""
     ranges = arguments.sizes
@@ -419,7 +432,7 @@ def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments
     problem, sizes = Refused(""), ranges
     for attempt in range(3):
         try:
-            models = [export(name, function, arguments, sizes, folder, reads) for name, function in functions.items()]
+            models = [export(name, function, arguments, sizes, folder) for name, function in functions.items()]
             check(models)
             return models, dict(sizes)
         except Refused as refused:
@@ -432,4 +445,4 @@ def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments
     raise InputError(str(problem), 3) from problem.__cause__
 
 
-__all__ = ["Exported", "Flat", "Refused", "difference", "export_all", "export_pair"]
+__all__ = ["Exported", "Flat", "Refused", "difference", "export_all", "export_pair", "forms"]

@@ -10,7 +10,7 @@ import functools
 import operator
 import pathlib
 import tempfile
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
 import onnx
 import torch
@@ -29,13 +29,18 @@ _OF_MEMORY = {"layout", "device", "pin_memory", "memory_format", "non_blocking"}
 _AS_INPUTS = {"TensorType", "SymIntType", "NumberType"}
 _CONVERSIONS = {"prims.convert_element_type.default", "aten._to_copy.default"}
 _LARGE = 1 << 30  # bytes, beyond which weights are in a file of their own
+_MAX_COMPUTED = 1 << 16  # elements of a constant that a call of constants gives
 ONNX_TYPES = {getattr(torch, name): getattr(onnx.TensorProto, kind) for name, kind in (
     ("float32", "FLOAT"), ("float64", "DOUBLE"), ("float16", "FLOAT16"), ("bfloat16", "BFLOAT16"), ("bool", "BOOL"), ("int64", "INT64"),
     ("int32", "INT32"), ("int16", "INT16"), ("int8", "INT8"), ("uint8", "UINT8"))}
 
 
 class NotRead(InputError):
-    """A call that no definition reads: the message names it and why."""
+    """A call that no definition reads: the message names it and why. `calls`: operators of which calls are not read, as far as known."""
+
+    def __init__(self, message: str, exit_code: int = 3, calls: Sequence[str] = ()) -> None:
+        super().__init__(message, exit_code)
+        self.calls = frozenset(calls)
 
 
 @functools.lru_cache(maxsize=None)
@@ -55,15 +60,28 @@ def is_input(argument: Any) -> bool:
 
 def onnx_type(dtype: torch.dtype, what: str) -> int:
     if dtype not in ONNX_TYPES:
-        raise NotRead(f"{what} has elements of {dtype}, which no definition has", 3)
+        raise NotRead(f"{what} has elements of {dtype}, which no definition has")
     return int(ONNX_TYPES[dtype])
 
 
-def decomposed(program: Any) -> Any:
-    """The program over the core operators of ATen, with the conversions of types that PyTorch does inside of calls as calls."""
+@functools.lru_cache(maxsize=None)
+def _composites(definitions: Optional[PathLike]) -> FrozenSet[str]:
+    """The operators that PyTorch can compute by others, but of which the definitions read some calls."""
+    graph = onnx.GraphProto(name="calls")
+    for name in (str(call).partition(".")[2] for call in torch.export.default_decompositions().keys() if call.namespace == DOMAIN):
+        graph.node.append(onnx.helper.make_node(name, [], [name], domain=DOMAIN))
+        graph.output.append(onnx.helper.make_empty_tensor_value_info(name))
+    _, report = written(to_model(graph), definitions)
+    return frozenset(f"{DOMAIN}.{row['op_type']}" for row in report["operators"] if not row["reason"].startswith("no operator maps"))
+
+
+def decomposed(program: Any, kept: FrozenSet[str]) -> Any:
+    """The program over the core operators of ATen and those that are kept, with the conversions of types that PyTorch does inside of calls
+    as calls."""
     from torch.onnx._internal.exporter import _fx_passes
     table = torch.export.default_decompositions()
-    table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
+    for call in [call for call in table.keys() if str(call) in kept]:
+        table.pop(call)
     program = program.run_decompositions(table)
     _fx_passes.insert_type_promotion_nodes(program.graph_module)
     return program
@@ -86,20 +104,21 @@ class _Writer:
         self._sizes: Dict[str, str] = {}  # values of one element, by expression
         self._values: Dict[str, str] = {}  # by name of a node of the program
         self._constants: Dict[Any, str] = {}
+        self._known: Dict[Any, torch.Tensor] = {}  # whole numbers and truth values that are constants, by node
 
     def model(self) -> Any:
         changed = [spec.target for spec in self.program.graph_signature.output_specs if spec.kind.name != "USER_OUTPUT"]
         if changed:
-            raise NotRead(f"it changes {changed[0]} in place; expected a function without side effects (of a module: call .eval())", 3)
+            raise NotRead(f"it changes {changed[0]} in place; expected a function without side effects (of a module: call .eval())")
         self._add_placeholders()
         for node in self.program.graph.nodes:
             if node.op == "call_function" and isinstance(node.meta.get("val"), (torch.Tensor, tuple, list)):
                 self._add_call(node)
             elif node.op not in ("placeholder", "output", "call_function"):
-                raise NotRead(f"{node.target}: a call of {node.op}; expected operators of ATen", 3)
+                raise NotRead(f"{node.target}: a call of {node.op}; expected operators of ATen")
         for number, output in enumerate(self.program.graph.output_node().args[0]):
             if not isinstance(output, torch.fx.Node):
-                raise NotRead(f"result {number} is no tensor", 3)
+                raise NotRead(f"result {number} is no tensor")
             self._add_output(output)
         return to_model(self.graph)
 
@@ -112,12 +131,15 @@ class _Writer:
                 continue
             if node.name in stored:
                 self._values[node.name] = stored[node.name]
+                tensor = tensors[stored[node.name]]
+                if node.name in signature.inputs_to_lifted_tensor_constants and not tensor.is_floating_point():
+                    self._known[node] = tensor
                 if node.users:
-                    self.graph.initializer.append(to_tensor_proto(tensors[stored[node.name]], stored[node.name]))
+                    self.graph.initializer.append(to_tensor_proto(tensor, stored[node.name]))
                 continue
             value = node.meta.get("val")
             if not isinstance(value, torch.Tensor):
-                raise NotRead(f"argument {node.name} is no tensor", 3)
+                raise NotRead(f"argument {node.name} is no tensor")
             self._values[node.name] = node.name
             self.graph.input.append(self._info(node.name, value))
             for axis, size in enumerate(value.shape):
@@ -126,7 +148,7 @@ class _Writer:
 
     def _info(self, name: str, value: torch.Tensor) -> Any:
         if 0 in [size for size in value.shape if not isinstance(size, torch.SymInt)]:
-            raise NotRead(f"{name} has a dimension of size 0, which no definition has", 3)
+            raise NotRead(f"{name} has a dimension of size 0, which no definition has")
         shape = [str(size) if isinstance(size, torch.SymInt) else int(size) for size in value.shape]
         return onnx.helper.make_tensor_value_info(name, onnx_type(value.dtype, name), shape)
 
@@ -149,28 +171,41 @@ class _Writer:
         return self._constants[key]
 
     def _add_call(self, node: Any) -> None:
-        if node.target is operator.getitem:
+        if node.target is operator.getitem:  # an output of a call, which has its name
             source, number = node.args
-            self._values[node.name] = f"{source.name}.{number}"
+            self._values[node.name] = self._outputs_of(source)[number]
             return
-        what = str(node.target)
+        what, value = str(node.target), node.meta["val"]
+        if self._is_computed(node):
+            self._known[node] = node.target(*torch.fx.map_arg(node.args, self._known.get), **node.kwargs)
+            self._values[node.name] = self._constant(self._known[node])
+            return
         if what in _CONVERSIONS:
             self._add_conversion(node)
             return
         if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != DOMAIN:
-            raise NotRead(f"{what}: no definition reads it", 3)
+            raise NotRead(f"{what}: no definition reads it", calls=[what])
         inputs, attributes = self._arguments(node, what)
-        value = node.meta["val"]
-        for each in [value] if isinstance(value, torch.Tensor) else value:
-            if isinstance(each, torch.Tensor) and each is value and 0 in [size for size in each.shape if not isinstance(size, torch.SymInt)]:
-                raise NotRead(f"{what}: its result has a dimension of size 0, which no definition has", 3)
-        outputs = [node.name]
-        if not isinstance(value, torch.Tensor):
-            used = {user.args[1] for user in node.users if user.target is operator.getitem and user.users}
-            outputs = [f"{node.name}.{number}" if number in used else "" for number in range(max(used, default=0) + 1)]
+        if isinstance(value, torch.Tensor) and 0 in [size for size in value.shape if not isinstance(size, torch.SymInt)]:
+            raise NotRead(f"{what}: its result has a dimension of size 0, which no definition has", calls=[what])
+        outputs = [node.name] if isinstance(value, torch.Tensor) else self._outputs_of(node)
         self._values[node.name] = node.name
         self.graph.node.append(onnx.helper.make_node(what.partition(".")[2], inputs, outputs, name=node.name, domain=DOMAIN))
         self.graph.node[-1].attribute.extend(attributes)
+
+    def _is_computed(self, node: Any) -> bool:
+        """Whether PyTorch computes the call here: of numbers alone, or of whole numbers and truth values with such a result."""
+        value, given = node.meta["val"], node.all_input_nodes
+        if not isinstance(value, torch.Tensor) or not isinstance(value.numel(), int) or value.numel() > _MAX_COMPUTED:
+            return False
+        random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        return not random and all(each in self._known for each in given) and not (given and value.is_floating_point())
+
+    @staticmethod
+    def _outputs_of(node: Any) -> List[str]:
+        """The names of a call's outputs: those of the first values that are taken from them."""
+        names = {user.args[1]: user.name for user in reversed(list(node.users)) if user.target is operator.getitem and user.users}
+        return [names.get(number, "") for number in range(max(names, default=0) + 1)]
 
     def _add_conversion(self, node: Any) -> None:
         source, value = node.args[0], node.meta["val"]
@@ -179,7 +214,7 @@ class _Writer:
         self._values[node.name] = self._node("Cast", [name], node.name, to=onnx_type(to, node.name)) \
             if to != source.meta["val"].dtype else self._node("Identity", [name], node.name)
         if isinstance(value, torch.Tensor) and value.dtype != to:
-            raise NotRead(f"{node.target}: its result has type {value.dtype}, not {to}", 3)
+            raise NotRead(f"{node.target}: its result has type {value.dtype}, not {to}")
 
     def _arguments(self, node: Any, what: str) -> Tuple[List[str], List[Any]]:
         """The inputs and attributes of a node: all arguments of the schema, also those that the call leaves to their defaults."""
@@ -199,7 +234,7 @@ class _Writer:
                 elif given is not None:
                     attributes.append(_attribute(argument.name, given, argument))
             except NotRead as error:
-                raise NotRead(f"{what}: argument {argument.name}: {error.message}", 3) from None
+                raise NotRead(f"{what}: argument {argument.name}: {error.message}", calls=[what]) from None
         while inputs and not inputs[-1]:
             inputs.pop()
         return inputs, attributes
@@ -231,9 +266,9 @@ class _Writer:
                 return self._size_as_number(value, dtype)
             given = value
         if not isinstance(given, (bool, int, float)):
-            raise NotRead(f"found {given}, expected a number or a tensor", 3)
+            raise NotRead(f"found {given}, expected a number or a tensor")
         if not dtype.is_floating_point and (isinstance(given, float) or dtype == torch.bool and not isinstance(given, bool)):
-            raise NotRead(f"found {given} beside elements of {dtype}", 3)
+            raise NotRead(f"found {given} beside elements of {dtype}")
         return self._constant(torch.tensor(given, dtype=dtype))
 
     def _size_as_number(self, size: torch.SymInt, dtype: torch.dtype) -> str:
@@ -272,7 +307,7 @@ class _Writer:
             operands = [operands[0]] * int(operands[1])
         name = {"Add": "Add", "Mul": "Mul", "Pow": "Mul", "FloorDiv": "Div"}.get(type(expression).__name__)
         if name is None or expression.is_Pow and operands is expression.args:
-            raise NotRead(f"the size {expression}; expected sums, products and quotients of sizes of arguments", 3)
+            raise NotRead(f"the size {expression}; expected sums, products and quotients of sizes of arguments")
         parts = [self._size(each) for each in operands]
         return functools.reduce(lambda a, b: self._node(name, [a, b], f"size.{len(self.graph.node)}"), parts)
 
@@ -282,7 +317,7 @@ def _attribute(name: str, given: Any, argument: Any) -> Any:
     types = {"BoolType": onnx.AttributeProto.INT, "IntType": onnx.AttributeProto.INT, "ScalarTypeType": onnx.AttributeProto.INT,
              "FloatType": onnx.AttributeProto.FLOAT, "StringType": onnx.AttributeProto.STRING}
     if kind not in types:
-        raise NotRead(f"found {given}, expected numbers or words", 3)
+        raise NotRead(f"found {given}, expected numbers or words")
     of_list = {onnx.AttributeProto.INT: onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT: onnx.AttributeProto.FLOATS}
     values = [_plain(each, kind) for each in (given if is_list and isinstance(given, (list, tuple)) else [given])]
     return onnx.helper.make_attribute(name, values if is_list else values[0], attr_type=of_list[types[kind]] if is_list else types[kind])
@@ -293,7 +328,7 @@ def _plain(given: Any, kind: str) -> Any:
         return onnx_type(given, "it")
     expected = str if kind == "StringType" else (int, float) if kind == "FloatType" else int
     if not isinstance(given, expected):
-        raise NotRead(f"found {given}, expected a number or a word", 3)
+        raise NotRead(f"found {given}, expected a number or a word")
     return float(given) if kind == "FloatType" else given if kind == "StringType" else int(given)
 
 
@@ -305,12 +340,21 @@ def read(program: Any, path: PathLike, definitions: Optional[PathLike] = None) -
 
 
 def model_of(program: Any, definitions: Optional[PathLike] = None) -> Tuple[Any, Any]:
-    """The model that `read` writes, and the program over the core operators of ATen that it is read from."""
-    core = decomposed(program)
-    model, report = written(_Writer(core).model(), definitions)
-    _check_calls(model, report)
-    _add_places(model, core)
-    return model, core
+    """The model that `read` writes, and the program that it is read from, in which PyTorch decomposes calls as far as no definition reads
+    them."""
+    kept = _composites(definitions)
+    while True:
+        core = decomposed(program, kept)
+        try:
+            model, report = written(_Writer(core).model(), definitions)
+            _check_calls(model, report)
+        except NotRead as error:
+            if not kept or error.calls and not error.calls & kept:
+                raise
+            kept = kept - error.calls if error.calls else frozenset()
+            continue
+        _add_places(model, core)
+        return model, core
 
 
 def _add_places(model: Any, program: Any) -> None:
@@ -344,7 +388,7 @@ def written(model: Any, definitions: Optional[PathLike] = None) -> Tuple[Any, Ma
         try:
             report = binary.run("info", file, "--roundtrip", result, *binary.option_words({"definitions": definitions}))
         except Error as error:  # a definition has another type than the call, or no encoding
-            raise NotRead(error.message.replace(f"{file}: ", ""), 3) from None
+            raise NotRead(error.message.replace(f"{file}: ", "")) from None
         found = onnx.load(str(result))
     for each in [each for each in found.opset_import if each.domain == DOMAIN]:
         found.opset_import.remove(each)
@@ -359,7 +403,7 @@ def _check_calls(model: Any, report: Mapping[str, Any]) -> None:
     node = left[0]
     reason = reasons.get(node.op_type, "no definition reads it")
     reason = "no definition reads it of whole numbers or truth values" if reason == "no float" else reason
-    raise NotRead(f"aten.{node.op_type} ({node.name}): {reason}", 3)
+    raise NotRead(f"aten.{node.op_type} ({node.name}): {reason}", calls=[f"{DOMAIN}.{each.op_type}" for each in left])
 
 
 __all__ = ["DOMAIN", "NotRead", "ONNX_TYPES", "is_input", "kind_of", "model_of", "read", "to_model", "to_tensor_proto", "written"]

@@ -1,5 +1,5 @@
-"""Graphs of Dynamo, rewritten by proved rules: exported to ONNX by torch's own exporter, optimized by the program, and written back as
-calls of ATen. Read by the backend of `torch.compile` only."""
+"""Graphs of Dynamo, rewritten by proved rules: as ONNX models (torch_export), optimized by the program, and written back as calls of ATen.
+Read by the backend of `torch.compile` only."""
 
 from __future__ import annotations
 

@@ -204,6 +204,8 @@ class Use:
     def leaf(self, e: tuple):
         if e[0] == "if":
             return self.integer(e[2] if self.chooses(*e[1]) else e[3], True)
+        if e[0] == "list":
+            return list(map(self.integer, e[1]))
         if e[0] == "call" and e[1] == "product":
             return prod(self.items(e[2][0]), start=Poly.of(1))
         if e[0] == "call" and e[1] == "offset":

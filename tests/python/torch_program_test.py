@@ -58,6 +58,15 @@ if torch:
         (nn.Sequential(nn.LayerNorm(4), nn.Hardswish(), nn.SELU()), X),
         (lambda q, k: F.scaled_dot_product_attention(q, k, k), torch.randn(1, 2, 3, 4), torch.randn(1, 2, 5, 4)),
         (lambda x: (x, x, x + 0), X),
+        (lambda x: x.masked_fill(torch.arange(4) > torch.arange(3)[:, None], 0.5) + torch.full_like(x, 2) * torch.tensor([1, 2, 3, 4]), X),
+        (lambda x: torch.arange(0, 1, 0.25) * x + torch.zeros_like(x, dtype=torch.int64), X),
+        (lambda x: ((x > 0).any(), (x > 0).any(1), (x > 0).any(0, keepdim=True)), X),
+        (nn.Sequential(nn.InstanceNorm2d(3), nn.InstanceNorm2d(3, affine=True), nn.Linear(9, 5)), IMAGE),
+        (lambda x, w, v: (x @ w, x @ v, v @ v, F.linear(v, w.T)), IMAGE[0], torch.randn(9, 4), IMAGE[0, 0, 0]),
+        (lambda x: (F.hardswish(x), F.hardsigmoid(x), F.mish(x), F.celu(x, 0.5)), 4 * X),
+        (lambda q, k, m: F.scaled_dot_product_attention(q, k, k, attn_mask=m), torch.randn(1, 2, 3, 4), torch.randn(1, 2, 5, 4), torch.randn(3, 5)),
+        (lambda q, k: F.scaled_dot_product_attention(q, k, k, attn_mask=torch.ones(3, 5).tril().bool()), torch.randn(2, 3, 4), torch.randn(2, 5, 4)),
+        (lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), torch.randn(2, 2, 3, 4)),
     ]
     DYNAMIC = [
         (lambda x: x.sum(0) / x.shape[0], X),
