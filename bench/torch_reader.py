@@ -26,7 +26,7 @@ from kernelbench import LIMITS, ROOT, module_of
 
 sys.path.insert(0, str(ROOT / "python"))
 from rulemill import program as binary  # noqa: E402
-from rulemill import torch_program  # noqa: E402
+from rulemill import torch_hooks, torch_program  # noqa: E402
 
 #: Seconds of processor time of each process.
 LIMIT = 90
@@ -52,9 +52,14 @@ def read(path, folder, compares):
     except torch_program.NotRead as error:
         return error.message
     if compares:
-        written = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False).model_proto
+        written = exported(program).model_proto
         (folder / "exported.onnx").write_bytes(written.SerializeToString())
     return ""
+
+
+def exported(program):
+    with torch_hooks.registry_made_once():
+        return torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
 
 
 def compare(folder, options):
@@ -101,7 +106,7 @@ def warm_up():
     program = torch.export.export(torch.nn.ReLU(), (torch.ones(2, 3),), strict=False)
     with tempfile.TemporaryDirectory() as name:
         torch_program.read(program, pathlib.Path(name) / "read.onnx")
-    torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
+    exported(program)
 
 
 def brief(why):

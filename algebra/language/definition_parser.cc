@@ -256,7 +256,8 @@ std::shared_ptr<const Call> Parser::parse_call() {
       const std::string name = cursor_.expect_name("a parameter's name");
       cursor_.expect("=", "after the parameter's name");
       if (cursor_.accept("[")) {
-        do call.lists[name].push_back(cursor_.expect_number("a number"));
+        auto& list = call.lists[name] = {};
+        do list.push_back(cursor_.expect_number("a number"));
         while (cursor_.accept(","));
         cursor_.expect("]", "after the list");
       } else {

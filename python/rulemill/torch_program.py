@@ -196,7 +196,7 @@ class _Writer:
     def _is_computed(self, node: Any) -> bool:
         """Whether PyTorch computes the call here: of numbers alone, or of whole numbers and truth values with such a result."""
         value, given = node.meta["val"], node.all_input_nodes
-        if not isinstance(value, torch.Tensor) or not isinstance(value.numel(), int) or value.numel() > _MAX_COMPUTED:
+        if not isinstance(value, torch.Tensor) or not isinstance(value.numel(), int) or not 0 < value.numel() <= _MAX_COMPUTED:
             return False
         random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
         return not random and all(each in self._known for each in given) and not (given and value.is_floating_point())
