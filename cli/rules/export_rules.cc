@@ -9,7 +9,6 @@
 
 #include "algebra/exchange/fixed_forms.h"
 #include "algebra/exchange/rule_data.h"
-#include "algebra/exchange/taso_writer.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
@@ -26,7 +25,6 @@
 namespace rulemill::cli {
 namespace {
 
-using algebra::ExportedRules;
 using algebra::Rule;
 using algebra::RuleRecord;
 using runtime::Json;
@@ -38,6 +36,13 @@ struct ExportOptions {
   /// onnxscript, pdl: all directions that can be matched, not only the one that reduces the cost at all sizes
   /// (costs_at_samples). egglog: also the derived rules.
   bool all_rules = false;
+};
+
+/// Rules as the program text of another system.
+struct ExportedRules {
+  std::string text;
+  std::vector<std::string> written = {};                          // names of the rules, in the file's order
+  std::vector<std::pair<std::string, std::string>> skipped = {};  // rules that the form cannot express, and why
 };
 
 /// The greatest rank in an egglog program: images, batches of matrices.
@@ -159,10 +164,9 @@ ExportedRules export_program(const std::vector<RuleRecord>& records, const Expor
   if (!options.goals.empty()) send_goals(options.goals, database, process);
   process.send({{"end", true}});
   const Json result = process.result();
-  ExportedRules exported{
-      result.at("text").get<std::string>(), result.at("written").get<std::vector<std::string>>(), {}};
+  ExportedRules exported{result.at("text").get<std::string>(), result.at("written").get<std::vector<std::string>>()};
   for (const Json& each : result.at("skipped"))
-    exported.skipped.push_back({each.at("rule").get<std::string>(), each.at("reason").get<std::string>()});
+    exported.skipped.emplace_back(each.at("rule").get<std::string>(), each.at("reason").get<std::string>());
   return exported;
 }
 
@@ -197,11 +201,45 @@ ExportedRules export_text(const std::vector<RuleRecord>& records, const ExportOp
   return exported;
 }
 
+/// Exports the rules that reading their exported form gives back: TASO's has neither conditions nor shapes.
 ExportedRules export_taso(const std::vector<RuleRecord>& records, const ExportOptions& options, Database& database) {
-  std::vector<Rule> rules;
-  for (const RuleRecord& record : records) rules.push_back(record.rule);
-  const algebra::TasoTable table = load_taso_table(options.taso_table, database.library);
-  return algebra::write_taso_rules(rules, table, database.library, database.bank, database.symbols);
+  algebra::TermBank& bank = database.bank;
+  algebra::Symbols& symbols = database.symbols;
+  ExchangeProcess process({{"format", "taso"}, {"table", options.taso_table}}, database.library);
+  for (const RuleRecord& record : records) {
+    const auto typed = algebra::require_types(record.rule, bank, symbols, "rule " + record.rule.id);
+    process.send({{"form", algebra::rule_data(typed, {}, bank, symbols)}});
+  }
+  process.send({{"end", true}});
+  const Json result = process.result();
+  std::string all;
+  std::vector<std::string> forms;  // empty if there is none
+  for (const Json& each : result.at("rules")) {
+    const auto bytes = each.value("bytes", std::vector<unsigned char>());
+    all += forms.emplace_back(bytes.begin(), bytes.end());
+  }
+  std::multimap<std::string, Rule> readings;  // by place
+  for (algebra::ImportedRule& read :
+       read_exchange_file("taso", all, "forms", options.taso_table, database.library, bank, symbols)) {
+    auto typed = read.rule ? algebra::try_typing(*read.rule, bank, symbols) : std::nullopt;
+    if (typed) readings.emplace(read.place, std::move(typed->rule));
+  }
+  ExportedRules exported;
+  for (std::size_t i = 0, form = 0; i < records.size(); ++i) {
+    const Rule& rule = records[i].rule;
+    const auto [begin, end] = readings.equal_range(forms[i].empty() ? "" : "forms: rule " + std::to_string(++form));
+    const auto is_same = [&](const auto& reading) {
+      return algebra::is_renaming_of(reading.second, rule, bank, symbols);
+    };
+    if (std::any_of(begin, end, is_same)) {
+      exported.text += forms[i];
+      exported.written.push_back(rule.id);
+    } else {
+      exported.skipped.emplace_back(
+          rule.id, result["rules"][i].value("reason", "its condition or its shapes cannot be expressed"));
+    }
+  }
+  return exported;
 }
 
 ExportedRules export_as(const ExportOptions& options, const std::string& origin, Database& database) {
@@ -224,9 +262,9 @@ void export_rules(Context& context, const ExportOptions& options) {
   Database database(context.options);
   const ExportedRules exported = export_as(options, rules_file(context.options).filename().string(), database);
   std::map<std::string, std::size_t> reasons;
-  for (const algebra::SkippedRule& skipped : exported.skipped) {
-    ++reasons[skipped.reason];
-    context.report["skipped"].push_back({{"rule", skipped.rule}, {"reason", skipped.reason}});
+  for (const auto& [rule, reason] : exported.skipped) {
+    ++reasons[reason];
+    context.report["skipped"].push_back({{"rule", rule}, {"reason", reason}});
   }
   if (options.format != "text") context.report["rules"] = exported.written;
   runtime::write_file(options.file, exported.text);

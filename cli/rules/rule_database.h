@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "algebra/exchange/taso_reader.h"
 #include "algebra/rules/rule_set.h"
+#include "algebra/terms/rule_text.h"
 #include "cli/command.h"
 
 namespace rulemill::cli {
@@ -30,8 +30,6 @@ std::string body_line(const std::string& text);
 
 /// --taso-table
 void add_taso_table_option(CLI::App& app, Options& options, std::string& table);
-/// Loads `given`, or data/imports/taso.toml if it is empty.
-algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library);
 
 /// Reads the rules of a file: a rule database (*.rmdb, or a folder with rules.rmdb), TASO's protobuf, a text of egg or
 /// egglog (*.egg), MLIR patterns in PDL (*.pdl, *.mlir), or text.
