@@ -17,11 +17,9 @@ std::string without_place(const runtime::Error& error);
 /// Returns the rules of statements: [{"name", "place", "problem"}, or {"name", "place", "readings": texts of rules,
 /// lowest ranks first}]. Several rules of one statement are called NAME_1, NAME_2, …; a reading that cannot be parsed
 /// is its problem. Further members state how the readings become rules:
-///   "states_shapes", "inferred_sizes"   general forms replace readings, at most 8 rules remain, and split positions
-///   are
-///                                       inferred, unless shapes are stated; then sizes of variables without a stated
-///                                       shape are inferred. If no reading is well-typed, the first one is the rule, so
-///                                       that the prover states the type error
+///   "states_shapes", "inferred_sizes"   general forms replace readings, at most 8 rules remain, split positions are
+///                                       inferred; if shapes are stated, only sizes of variables without a shape are.
+///                                       If no reading is well-typed, the first one is the rule: the prover states why
 ///   "sizes"                             each reading is a rule, without the conditions that its types imply; these
 ///                                       sizes are in the order in which the text has them
 ///   "infers_positions"                  the same, and split positions are inferred

@@ -141,8 +141,7 @@ void send_record(const RuleRecord& record, const ExportOptions& options, Databas
 }
 
 void send_goals(const std::string& file, Database& database, ExchangeProcess& process) {
-  for (const algebra::ImportedRule& goal :
-       read_rule_file(file, {}, database.library, database.bank, database.symbols)) {
+  for (const algebra::ImportedRule& goal : read_rule_file(file, {}, database)) {
     if (!goal.rule) throw runtime::InputError(goal.place, goal.problem);
     const auto types = algebra::infer_types(*goal.rule, database.bank, database.symbols);
     if (const auto* error = std::get_if<algebra::TypeError>(&types)) {
@@ -283,16 +282,16 @@ struct KeyedRule {
 
 /// The well-typed rules of a file; counts the others.
 std::vector<KeyedRule> typed_rules(const std::string& file, const std::string& table, std::size_t& untyped,
-                                   algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
+                                   Terms& terms) {
   std::vector<KeyedRule> result;
-  for (const algebra::ImportedRule& foreign : read_rule_file(file, table, library, bank, symbols)) {
-    auto typed = foreign.rule ? algebra::try_typing(*foreign.rule, bank, symbols) : std::nullopt;
+  for (const algebra::ImportedRule& foreign : read_rule_file(file, table, terms)) {
+    auto typed = foreign.rule ? algebra::try_typing(*foreign.rule, terms.bank, terms.symbols) : std::nullopt;
     if (!typed) {
       ++untyped;
       continue;
     }
-    result.push_back({foreign.name, body_line(algebra::to_string(typed->rule, bank, symbols)),
-                      algebra::renaming_key(typed->rule, bank), std::move(typed->rule)});
+    result.push_back({foreign.name, body_line(algebra::to_string(typed->rule, terms.bank, terms.symbols)),
+                      algebra::renaming_key(typed->rule, terms.bank), std::move(typed->rule)});
   }
   return result;
 }
@@ -302,12 +301,10 @@ struct DiffOptions {
 };
 
 void diff(Context& context, const DiffOptions& options) {
-  algebra::Library library = load_library(context.options);
-  algebra::TermBank bank(library);
-  algebra::Symbols symbols;
+  Terms terms(context.options);
   std::size_t ill_typed_a = 0, ill_typed_b = 0;
-  const std::vector<KeyedRule> a = typed_rules(options.a, options.table, ill_typed_a, library, bank, symbols);
-  const std::vector<KeyedRule> b = typed_rules(options.b, options.table, ill_typed_b, library, bank, symbols);
+  const std::vector<KeyedRule> a = typed_rules(options.a, options.table, ill_typed_a, terms);
+  const std::vector<KeyedRule> b = typed_rules(options.b, options.table, ill_typed_b, terms);
   std::multimap<std::string, std::size_t> by_key;
   for (std::size_t i = 0; i < b.size(); ++i) by_key.emplace(b[i].key, i);
   std::vector<bool> matched(b.size(), false);
@@ -318,7 +315,7 @@ void diff(Context& context, const DiffOptions& options) {
     std::string same;
     const auto [begin, end] = by_key.equal_range(rule.key);
     for (auto at = begin; at != end; ++at) {
-      if (!algebra::is_renaming_of(rule.rule, b[at->second].rule, bank, symbols)) continue;
+      if (!algebra::is_renaming_of(rule.rule, b[at->second].rule, terms.bank, terms.symbols)) continue;
       matched[at->second] = true;
       if (same.empty()) same = b[at->second].name;
     }

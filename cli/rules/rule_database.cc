@@ -24,31 +24,19 @@ bool is_binary(std::string_view bytes) {
 
 }  // namespace
 
+Terms::Terms(const Options& options) : library(load_library(options)), bank(library) {}
+
 Database::Database(const Options& options)
-    : library(load_library(options)),
-      bank(library),
-      rules(algebra::load_rule_set(rules_file(options), library, bank, symbols)) {}
+    : Terms(options), rules(algebra::load_rule_set(rules_file(options), library, bank, symbols)) {}
 
 const char* tier_name(algebra::Tier tier) {
-  switch (tier) {
-    case algebra::Tier::Core:
-      return "core";
-    case algebra::Tier::Derived:
-      return "derived";
-    default:
-      return "none";
-  }
+  constexpr const char* names[] = {"none", "core", "derived"};
+  return names[static_cast<std::size_t>(tier)];
 }
 
 const char* proof_name(algebra::Certificate::Kind kind) {
-  switch (kind) {
-    case algebra::Certificate::Kind::Definitions:
-      return "definitions";
-    case algebra::Certificate::Kind::Derivation:
-      return "derivation";
-    default:
-      return "none";
-  }
+  constexpr const char* names[] = {"none", "definitions", "derivation"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 runtime::Json rule_json(const algebra::RuleRecord& record, const algebra::TermBank& bank,
@@ -82,14 +70,12 @@ void add_taso_table_option(CLI::App& app, Options& options, std::string& table) 
                      "operators and parameters of the numbers in TASO's files; default: data/imports/taso.toml"));
 }
 
-std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
-                                         algebra::Library& library, algebra::TermBank& bank,
-                                         algebra::Symbols& symbols) {
+std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table, Terms& terms) {
   const bool folder = std::filesystem::is_directory(file);
   const std::filesystem::path path = folder ? file / "rules.rmdb" : file;
   if (path.extension() == ".rmdb") {
     std::vector<ImportedRule> rules;
-    for (algebra::RuleRecord& record : algebra::load_rule_set(path, library, bank, symbols).rules) {
+    for (algebra::RuleRecord& record : algebra::load_rule_set(path, terms.library, terms.bank, terms.symbols).rules) {
       const std::string id = record.rule.id;
       rules.push_back({id, path.string() + ": rule " + id, std::move(record.rule), {}});
     }
@@ -99,8 +85,9 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
   const bool is_egg = path.extension() == ".egg", is_pdl = path.extension() == ".pdl" || path.extension() == ".mlir";
   const std::string format = is_egg ? "egg" : is_pdl ? "pdl" : is_binary(bytes) ? "taso" : "";
   std::vector<ImportedRule> rules =
-      format.empty() ? algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols)
-                     : read_exchange_file(format, bytes, path.string(), table, library, bank, symbols);
+      format.empty()
+          ? algebra::parse_imported_rules(bytes, path.string(), terms.library, terms.bank, terms.symbols)
+          : read_exchange_file(format, bytes, path.string(), table, terms.library, terms.bank, terms.symbols);
   if (!rules.empty() || format == "taso") return rules;
   const char* expected = is_egg   ? "(rewrite …) or NAME: SOURCE => TARGET"
                          : is_pdl ? "pdl.pattern"

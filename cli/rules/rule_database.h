@@ -11,10 +11,16 @@
 
 namespace rulemill::cli {
 
-struct Database {
+/// The definitions of --definitions, and terms of their operators.
+struct Terms {
   algebra::Library library;
   algebra::TermBank bank;
   algebra::Symbols symbols;
+
+  explicit Terms(const Options& options);
+};
+
+struct Database : Terms {
   algebra::RuleSet rules;
 
   /// Loads the database of --rules.
@@ -35,8 +41,7 @@ void add_taso_table_option(CLI::App& app, Options& options, std::string& table);
 /// egglog (*.egg), MLIR patterns in PDL (*.pdl, *.mlir), or text.
 /// Throws InputError for other files.
 std::vector<algebra::ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
-                                                  algebra::Library& library, algebra::TermBank& bank,
-                                                  algebra::Symbols& symbols);
+                                                  Terms& terms);
 
 /// Checks the certificates of these rules of a loaded database, and of the rules that their derivations use. A label
 /// such as "core" proves nothing: the statement of a rule may have been altered. Throws InputError that names the first

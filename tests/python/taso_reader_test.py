@@ -78,6 +78,33 @@ class Table(Case):
         self.assertEqual([(entry["name"], entry["verdict"]) for entry in report["rules"]], [("t1", "proved")])
 
 
+class Faults(Case):
+    RULES = (
+        ((taso_form.conv(1, 2, pad=5), 1), "source operator 0 has the value 5 for parameter 8, which"),
+        ((taso_form.conv(1, 2, act=9), 1), "source operator 0 has the value 9 for parameter 9, which"),
+        ((taso_form.conv(1, 2, stride=0), 1), "source operator 0: "),
+        ((taso_form.op(3, 1, 2, k6=1, k7=2, k8=0, k9=0), 1), "source operator 0 has two values for stride of 'conv2d': 1 and 2"),
+        ((taso_form.op(3, 1, 2, k6=1, k7=1, k8=0), 1), "source operator 0 has no parameter 9"),
+        ((taso_form.op(6, 1, k4=3, k5=3, k6=1, k7=1, k8=0, k9=1), 1), "source operator 0 has the value 1 for parameter 9; only 0 is supported"),
+        ((taso_form.op(12, 1, 2, k1=3, k10=2, k11=0), 1), "source operator 0 has 2 inputs, and its parameter for their number is 3"),
+        ((taso_form.op(12, 1, k1=1, k10=2, k11=0), 1), "source operator 0 has 1 inputs; 'concat' takes 2"),
+        ((taso_form.concat(5, 2, 1, 2), 1), "source operator 0 takes no tensor of rank 4"),
+        ((taso_form.split(1, 1, outputs=3)[0], 1), "source operator 0 has 3 outputs; 'split' has 2"),
+        ((taso_form.op(15, 1, k10=2, k12=99, k13=0), 1), "source operator 0: its permutation does not fit 2 axes"),
+        ((taso_form.op(18, 1, 2, k9=7), 1), "source operator 0 has the value 7 for parameter 9; "),
+        ((taso_form.matmul(taso_form.relu(1), 2), taso_form.conv(taso_form.relu(1), 2)), "source operator 1 takes no tensor of rank 4"),
+        ((taso_form.op(24, 1), 1), "source operator 0 has 1 inputs; 'ones' takes 0"),
+    )
+
+    def test_each_rule_that_cannot_be_read_has_its_reason(self):
+        path = self.folder / "rules.pb"
+        sides = [(source, taso_form.relu(target) if isinstance(target, int) else target) for (source, target), _ in self.RULES]
+        path.write_bytes(taso_form.collection(*(taso_form.rule(*each) for each in sides)))
+        report = self.json("rules", "import", path, "--out", self.folder / "out", code=3)
+        for entry, (_, reason) in zip(report["rules"], self.RULES, strict=True):
+            self.assertEqual((entry["verdict"], entry["detail"][:len(reason)]), ("unreadable", reason))
+
+
 def changed(content, rng):
     data = bytearray(content)
     for _ in range(rng.randint(1, 3)):
