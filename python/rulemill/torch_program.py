@@ -2,7 +2,8 @@
 
 A program's calls are first written as they are, as nodes of the domain "aten": tensors, numbers and sizes are inputs, and other arguments
 attributes of the same name. What such a node means is in the definitions alone (their lines `aten`): rulemill reads the model by them and
-writes it as ONNX. Here are only sizes (ONNX's Shape and arithmetic of integers) and conversions of element types (Cast)."""
+writes it as ONNX. PyTorch decomposes calls as far as no definition reads them. Here are only sizes (ONNX's Shape and arithmetic of
+integers), conversions of element types (Cast), and constants of whole numbers that PyTorch computes."""
 
 from __future__ import annotations
 

@@ -45,6 +45,7 @@ if torch:
         (lambda x: x.softmax(-1) + x.log_softmax(0) + F.softplus(x) + F.gelu(x, approximate="tanh"), X),
         (lambda x: (x.sum(), x.mean(-1, keepdim=True), x.amax((0, 1)), x.max(1)[0], x.argmin(-2)), X),
         (lambda x: (x[:, 1:-1], x[-1], x[::2, None], x.T.reshape(2, -1), x.flip(1), x.repeat(2, 1)), X),
+        (lambda x: (x.logsumexp(-1), x.logsumexp((0, 1), keepdim=True)), X),
         (lambda x: torch.split(x, [1, 2, 1], -1), X),
         (lambda x, w: torch.addmm(x, x, w, beta=0.5, alpha=2), X, torch.randn(4, 4)),
         (lambda x, c: torch.addmm(c, x, x.T.contiguous(), beta=2), X, torch.randn(3)),
