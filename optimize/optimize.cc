@@ -258,6 +258,11 @@ class Optimization {
     summary_.patterns = matcher_.patterns().size();
   }
 
+  /// Returns profiles of the cheapest graph found.
+  std::vector<WindowProfile> profiles() {
+    return window_profiles(bank_, cost_, found_.best.at(0).outputs, options_.profiles);
+  }
+
   /// Selects the fastest candidate that passes verification.
   void select() {
     const Candidate unchanged{import_.outputs, cost_.graph_seconds(import_.outputs), {}};
@@ -355,13 +360,17 @@ class Optimization {
   Summary summary_;
 };
 
+void restrict_domains(algebra::Library& library, const Options& options, const ModelFiles& files) {
+  std::set<std::string> domains = files.model.domains();
+  domains.insert(options.domains.begin(), options.domains.end());
+  library.restrict_domains(std::move(domains));
+}
+
 Summary run_passes(const Options& options, ModelFiles files, algebra::Library& library, algebra::TermBank& terms,
                    algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules,
                    const std::function<void(const Summary&)>& before_writing) {
   begin_step(options, "importing the model");
-  std::set<std::string> domains = files.model.domains();
-  domains.insert(options.domains.begin(), options.domains.end());
-  library.restrict_domains(std::move(domains));
+  restrict_domains(library, options, files);
   Optimization optimization(options, std::move(files), library, terms, symbols, rules);
   if (!options.explain.empty()) {
     Summary summary;
@@ -378,6 +387,18 @@ Summary run_passes(const Options& options, ModelFiles files, algebra::Library& l
   return optimization.summary();
 }
 
+/// Returns a database of rules that those given lack at the costliest places of what they lead to; empty if there is
+/// none.
+std::filesystem::path discover_rules(const Options& options, const ModelFiles& files, algebra::Library& library,
+                                     algebra::TermBank& terms, algebra::Symbols& symbols,
+                                     const std::vector<algebra::RuleRecord>& rules) {
+  begin_step(options, "searching for places without rules");
+  restrict_domains(library, options, files);
+  Optimization optimization(options, files, library, terms, symbols, rules);
+  optimization.search();
+  return options.discover(optimization.profiles());
+}
+
 }  // namespace
 
 Summary run(const Options& options) {
@@ -388,8 +409,13 @@ Summary run(const Options& options) {
   begin_step(options, "reading the rules");
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
-  const std::vector<RuleDatabase> databases =
-      load_databases(options.rules.empty() ? options.default_rules() : options.rules, library, terms, symbols);
+  std::vector<std::filesystem::path> paths = options.rules.empty() ? options.default_rules() : options.rules;
+  std::vector<RuleDatabase> databases = load_databases(paths, library, terms, symbols);
+  if (options.discover) {
+    const std::filesystem::path found = discover_rules(options, files, library, terms, symbols, join_rules(databases));
+    if (!found.empty()) paths.push_back(found);
+    if (!found.empty()) databases = load_databases(paths, library, terms, symbols);
+  }
   const auto check_fired = [&](const Summary& found) {
     if (!options.rule_check) return;
     std::set<std::string> fired;

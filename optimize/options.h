@@ -11,6 +11,7 @@
 #include "optimize/cost/cost_source.h"
 #include "optimize/cost/input_shapes.h"
 #include "optimize/search/search_options.h"
+#include "optimize/search/window_profiles.h"
 #include "optimize/verify/benchmark.h"
 #include "optimize/verify/verify.h"
 
@@ -26,13 +27,16 @@ struct Options {
   std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
   /// Returns the databases if `rules` is empty. Called once the model has been read, since it may take long.
   std::function<std::vector<std::filesystem::path>()> default_rules;
-  RuleCheck rule_check;                   // of the rules that fired, before a result is written; empty: none
-  std::filesystem::path operators;        // folder of definitions
-  std::filesystem::path runtime_fusions;  // file of model/runtime_fusion.h; empty: none
-  std::filesystem::path calibration;      // file of cost/calibration.h, of the processor; empty: none
-  std::set<std::string> domains;          // of operators that a result may have, besides ONNX's and the model's
-  std::filesystem::path out;              // empty: write nothing
-  std::vector<std::string> type_helper;   // command of a process for onnx/shapes/inference.h; empty: this process
+  /// Returns a database of rules for the model that `rules` lack, empty if there is none; no function: none is wanted.
+  std::function<std::filesystem::path(const std::vector<WindowProfile>& profiles)> discover;
+  RuleCheck rule_check;                      // of the rules that fired, before a result is written; empty: none
+  std::filesystem::path operators;           // folder of definitions
+  std::vector<enumerate::Profile> profiles;  // whose rules `rules` has, for `discover`
+  std::filesystem::path runtime_fusions;     // file of model/runtime_fusion.h; empty: none
+  std::filesystem::path calibration;         // file of cost/calibration.h, of the processor; empty: none
+  std::set<std::string> domains;             // of operators that a result may have, besides ONNX's and the model's
+  std::filesystem::path out;                 // empty: write nothing
+  std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
   InputShapes input_shapes;
   std::vector<std::filesystem::path> inputs;  // files and folders of onnx/inputs/input_set.h; without input_shapes
   CostOptions cost;

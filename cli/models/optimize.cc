@@ -1,6 +1,8 @@
 // `rulemill optimize MODEL.onnx --rules RULES --out FASTER.onnx`: applies a rule database to a model.
 #include "optimize/optimize.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +15,7 @@
 #include "cli/number_option.h"
 #include "cli/page.h"
 #include "cli/rules/default_rules.h"
+#include "cli/rules/model_rules.h"
 #include "cli/rules/rule_check.h"
 #include "cli/shipped_files.h"
 #include "cli/step_progress.h"
@@ -23,7 +26,9 @@
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/report/report.h"
 #include "optimize/verify/onnxruntime.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
+#include "runtime/files/scratch_folder.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -39,6 +44,9 @@ struct OptimizeOptions {
   std::string cost_table;
   std::optional<double> min_gain;
   bool no_benchmark = false, strict = false;
+  bool discover = false;
+  double discover_seconds = 60;
+  std::string keep_rules;
 };
 
 const std::map<std::string, optimize::SearchMethod> searches = {{"saturate", optimize::SearchMethod::Saturation},
@@ -61,9 +69,37 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-optimize::Summary optimize_model(optimize::Options& options, const std::string& runtime, const Context& context) {
+/// What `--discover` found, with its files.
+struct Discovered {
+  std::optional<runtime::ScratchFolder> folder;
+  ModelRules rules;
+
+  std::string text() const {
+    return fmt::format("discovered: {}, of {} of {} places, {:.0f} s\n",
+                       rules.database.empty() ? "no rules" : fmt::format("rules at {} places", rules.profiles),
+                       rules.tried, rules.given, rules.seconds);
+  }
+  runtime::Json json() const {
+    return {
+        {"places", rules.given}, {"tried", rules.tried}, {"with_rules", rules.profiles}, {"seconds", rules.seconds}};
+  }
+};
+
+optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptions& given, Discovered& discovered,
+                                 const Context& context) {
+  const std::string& runtime = given.runtime;
   StepProgress progress(context.progress, options.model.filename().string());
   options.on_step = [&](const std::string& step) { progress.begin(step); };
+  if (given.discover) {
+    options.profiles = default_profiles(options.operators);
+    discovered.folder.emplace();
+    options.discover = [&](const std::vector<optimize::WindowProfile>& profiles) {
+      discovered.rules =
+          discover_model_rules(profiles, options.operators, std::chrono::duration<double>(given.discover_seconds),
+                               discovered.folder->path(), options.on_step);
+      return discovered.rules.database;
+    };
+  }
   std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   options.default_rules = [&] {
     progress.clear();
@@ -104,11 +140,16 @@ void run(Context& context, const OptimizeOptions& given) {
   options.calibration = optimize::calibration_file(data_folder() / "runtimes");
   options.domains = runtime_domains.at(given.runtime);
   options.search.method = searches.at(given.search);
+  Discovered discovered;
+  const auto databases = [&] {
+    std::vector<std::filesystem::path> all = options.rules.empty() ? options.default_rules() : options.rules;
+    if (!discovered.rules.database.empty()) all.push_back(discovered.rules.database);
+    return all;
+  };
   options.verification.definitions_only = given.verifier == "definitions";
   if (!options.verification.definitions_only) options.verification.onnxruntime = verifier_command();
   if (given.verifier == "rules") {
-    options.verification.by_rules = equality_verifier(
-        [&options] { return options.rules.empty() ? options.default_rules() : options.rules; }, context.options);
+    options.verification.by_rules = equality_verifier(databases, context.options);
   }
   options.type_helper = type_helper_command();
   options.benchmark.enabled = !given.no_benchmark;
@@ -139,7 +180,9 @@ void run(Context& context, const OptimizeOptions& given) {
   }
   if (!given.proof.empty() && options.out == "-")
     throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
-  const optimize::Summary summary = optimize_model(options, given.runtime, context);
+  const std::filesystem::path kept =
+      given.keep_rules.empty() ? std::filesystem::path() : writable_database(given.keep_rules);
+  const optimize::Summary summary = optimize_model(options, given, discovered, context);
   if (!options.explain.empty()) {
     context.report = {{"explanations", optimize::to_json(summary.explanations)}};
     return context.print(optimize::to_text(summary.explanations));
@@ -149,11 +192,15 @@ void run(Context& context, const OptimizeOptions& given) {
     std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
+  if (given.discover) {
+    context.print(discovered.text());
+    context.report["discovered"] = discovered.json();
+    if (!kept.empty() && !discovered.rules.database.empty())
+      runtime::write_file(kept, runtime::read_file(discovered.rules.database));
+  }
   if (!given.proof.empty()) {
-    const bool needs_default = options.rules.empty() && !options.only_clean;
-    const optimize::EqualityResult shown =
-        prove_result(context.options, options.model, options.out,
-                     needs_default ? options.default_rules() : options.rules, given.proof);
+    const optimize::EqualityResult shown = prove_result(context.options, options.model, options.out,
+                                                        options.only_clean ? options.rules : databases(), given.proof);
     context.print(optimize::written_proof_text(shown));
     context.report["proof"] = {{"bytes", shown.proof_bytes}, {"gap", shown.proof_gap}, {"seconds", shown.seconds}};
   }
@@ -275,10 +322,25 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       ->add_flag("--only-clean", given->options.only_clean,
                  "only fold constants and remove identities, duplicates and unused nodes; needs no rules")
       ->excludes("--rules");
+  auto* discover =
+      optimize
+          ->add_flag("--discover", given->discover,
+                     "discover rules that the databases lack at the model's costliest places, and use them, too")
+          ->excludes("--only-clean");
+  optimize
+      ->add_option("--discover-seconds", given->discover_seconds, "time for --discover, seconds; longer with a proof")
+      ->check(real_number(1, 86400))
+      ->needs(discover);
+  options.files
+      .writes(optimize->add_option("--keep-rules", given->keep_rules,
+                                   "database for the rules that --discover finds (*.rmdb), or a folder for rules.rmdb"),
+              PathKind::NewDatabase)
+      ->needs(discover);
   optimize->add_flag("--strict", given->strict, "exit with code 1 if a cheaper model was found but not used");
-  optimize->add_option(
-      "--explain", given->options.explain,
-      "explain why this rule (by id), or every rule at this node (by name), did not apply; do not search");
+  optimize
+      ->add_option("--explain", given->options.explain,
+                   "explain why this rule (by id), or every rule at this node (by name), did not apply; do not search")
+      ->excludes("--discover");
   options.files.writes(optimize->add_option(
       "--report", given->report, "write an HTML page with a table, the rules, and the graph before and after"));
   auto* input_shape =

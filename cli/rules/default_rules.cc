@@ -66,25 +66,8 @@ void discover(const fs::path& profiles, const fs::path& definitions, const fs::p
   runtime::require_writable_folder(database.parent_path());
   fs::path work = database;
   work.replace_extension(".making");
-  const std::vector<std::string> command = {runtime::current_executable().string(),
-                                            "discover",
-                                            "--generalize",
-                                            "all",
-                                            "--profile",
-                                            profiles.string(),
-                                            "--definitions",
-                                            definitions.string(),
-                                            "--progress",
-                                            "off",
-                                            "--log-level",
-                                            "error",
-                                            "--no-sync",
-                                            "--out",
-                                            work.string()};
-  const runtime::ShellResult result = runtime::run_program(command, runtime::environment_without_launchers(), timeout);
-  if (!result.failure.empty())
-    throw runtime::Error(work.string(),
-                         "cannot make the default rules: `rulemill discover` failed with " + result.failure);
+  if (const std::string failure = run_discovery(profiles, definitions, work, "all", timeout); !failure.empty())
+    throw runtime::Error(work.string(), "cannot make the default rules: `rulemill discover` failed with " + failure);
   fs::rename(work / prove::rules_file, database);
   std::error_code ignored;
   fs::remove_all(work, ignored);
@@ -164,6 +147,15 @@ DefaultRules rules_of(const Wanted& wanted, const Context& context) {
 }
 
 }  // namespace
+
+std::string run_discovery(const fs::path& profile, const fs::path& definitions, const fs::path& out,
+                          const std::string& generalized, std::chrono::milliseconds time) {
+  return runtime::run_program({runtime::current_executable().string(), "discover", "--generalize", generalized,
+                               "--profile", profile.string(), "--definitions", definitions.string(), "--progress",
+                               "off", "--log-level", "error", "--no-sync", "--out", out.string()},
+                              runtime::environment_without_launchers(), time)
+      .failure;
+}
 
 DefaultRules default_rules(const Context& context) { return rules_of(wanted_rules(context), context); }
 

@@ -4,6 +4,7 @@
 // includes those of data/profiles/models.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,6 +14,11 @@
 #include "runtime/files/scratch_folder.h"
 
 namespace rulemill::cli {
+
+/// Runs `rulemill discover` with this tier of --generalize. Returns why it failed, empty if it did not.
+std::string run_discovery(const std::filesystem::path& profile, const std::filesystem::path& definitions,
+                          const std::filesystem::path& out, const std::string& generalized,
+                          std::chrono::milliseconds time);
 
 struct DefaultRules {
   std::filesystem::path database;
