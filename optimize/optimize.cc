@@ -260,7 +260,7 @@ class Optimization {
 
   /// Returns profiles of the cheapest graph found.
   std::vector<WindowProfile> profiles() {
-    return window_profiles(bank_, cost_, found_.best.at(0).outputs, options_.profiles);
+    return window_profiles(bank_, cost_, found_.best.at(0).outputs, terms_, subgraph_context_.rules);
   }
 
   /// Selects the fastest candidate that passes verification.

@@ -29,14 +29,13 @@ struct Options {
   std::function<std::vector<std::filesystem::path>()> default_rules;
   /// Returns a database of rules for the model that `rules` lack, empty if there is none; no function: none is wanted.
   std::function<std::filesystem::path(const std::vector<WindowProfile>& profiles)> discover;
-  RuleCheck rule_check;                      // of the rules that fired, before a result is written; empty: none
-  std::filesystem::path operators;           // folder of definitions
-  std::vector<enumerate::Profile> profiles;  // whose rules `rules` has, for `discover`
-  std::filesystem::path runtime_fusions;     // file of model/runtime_fusion.h; empty: none
-  std::filesystem::path calibration;         // file of cost/calibration.h, of the processor; empty: none
-  std::set<std::string> domains;             // of operators that a result may have, besides ONNX's and the model's
-  std::filesystem::path out;                 // empty: write nothing
-  std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
+  RuleCheck rule_check;                   // of the rules that fired, before a result is written; empty: none
+  std::filesystem::path operators;        // folder of definitions
+  std::filesystem::path runtime_fusions;  // file of model/runtime_fusion.h; empty: none
+  std::filesystem::path calibration;      // file of cost/calibration.h, of the processor; empty: none
+  std::set<std::string> domains;          // of operators that a result may have, besides ONNX's and the model's
+  std::filesystem::path out;              // empty: write nothing
+  std::vector<std::string> type_helper;   // command of a process for onnx/shapes/inference.h; empty: this process
   InputShapes input_shapes;
   std::vector<std::filesystem::path> inputs;  // files and folders of onnx/inputs/input_set.h; without input_shapes
   CostOptions cost;

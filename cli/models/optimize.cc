@@ -91,7 +91,6 @@ optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptio
   StepProgress progress(context.progress, options.model.filename().string());
   options.on_step = [&](const std::string& step) { progress.begin(step); };
   if (given.discover) {
-    options.profiles = default_profiles(options.operators);
     discovered.folder.emplace();
     options.discover = [&](const std::vector<optimize::WindowProfile>& profiles) {
       discovered.rules =

@@ -2,14 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "algebra/library/library.h"
 #include "cli/rules/default_rules.h"
-#include "cli/shipped_files.h"
-#include "enumerate/profile/profile_reader.h"
 #include "prove/generalize_rules.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
-#include "runtime/process/stopwatch.h"
 
 namespace rulemill::cli {
 namespace {
@@ -29,14 +25,6 @@ bool has_rules(const fs::path& run) {
 }
 
 }  // namespace
-
-std::vector<enumerate::Profile> default_profiles(const fs::path& definitions) {
-  const algebra::Library library = algebra::Library::load(definitions);
-  std::vector<enumerate::Profile> profiles;
-  for (const auto& entry : fs::directory_iterator(data_folder() / "profiles" / "models"))
-    profiles.push_back(enumerate::load_profile(entry.path(), library));
-  return profiles;
-}
 
 ModelRules discover_model_rules(const std::vector<optimize::WindowProfile>& profiles, const fs::path& definitions,
                                 Seconds time, const fs::path& folder,

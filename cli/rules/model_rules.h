@@ -7,13 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "enumerate/profile/profile.h"
 #include "optimize/search/window_profiles.h"
 
 namespace rulemill::cli {
-
-/// Returns the profiles of the default rules.
-std::vector<enumerate::Profile> default_profiles(const std::filesystem::path& definitions);
 
 struct ModelRules {
   std::filesystem::path database;  // empty: no rule was found

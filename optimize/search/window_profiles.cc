@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 
 #include "optimize/model/numbers.h"
 #include "runtime/text/join_text.h"
@@ -13,8 +15,7 @@ namespace rulemill::optimize {
 
 namespace {
 
-constexpr std::uint32_t max_window_nodes = 4, min_ops = 3;
-constexpr std::size_t max_variables = 5;
+constexpr std::size_t max_window_nodes = 4, min_ops = 3, max_variables = 5;
 constexpr std::size_t max_arity = 2;            // of operators beside a window's
 constexpr std::int64_t largest_fixed_size = 3;  // kernels and pairs stay as they are
 constexpr std::uint64_t max_tensor_elements = 1024;
@@ -28,14 +29,16 @@ struct Entry {
   auto operator<=>(const Entry&) const = default;
 };
 
+std::string toml(const Dims& dims) {
+  return '[' + runtime::join_text(dims, [](std::int64_t dim) { return std::to_string(dim); }) + ']';
+}
+
+std::string toml(const std::set<std::int64_t>& numbers) { return toml(Dims(numbers.begin(), numbers.end())); }
+
 std::string toml(const algebra::ParameterValue& value) {
   const std::string text = algebra::to_string(value);
   if (std::holds_alternative<std::string>(value)) return '"' + text + '"';
-  return std::holds_alternative<Dims>(value) ? '[' + text + ']' : text;
-}
-
-std::string toml(const Dims& dims) {
-  return '[' + runtime::join_text(dims, [](std::int64_t dim) { return std::to_string(dim); }) + ']';
+  return std::holds_alternative<Dims>(value) ? '[' + text + ']' : text;  // the only alternative
 }
 
 std::string toml(const Entry& entry) {
@@ -44,16 +47,15 @@ std::string toml(const Entry& entry) {
   return text;
 }
 
-bool has_entry(const enumerate::Profile& profile, const Entry& entry, const algebra::Library& library) {
-  const auto is_entry = [&](const auto& each) {
-    return each.name == entry.name && std::ranges::all_of(entry.parameters, [&](const auto& parameter) {
-             const auto given = each.parameters.find(parameter.first);
-             return given != each.parameters.end()
-                        ? given->second == parameter.second
-                        : library.default_value(entry.name, parameter.first) == parameter.second;
-           });
-  };
-  return std::ranges::any_of(profile.operators, is_entry) || std::ranges::any_of(profile.constants, is_entry);
+bool applies_function(const algebra::ScalarExpr& expr) {
+  using Kind = algebra::ScalarExpr::Kind;
+  return expr.kind == Kind::Apply || expr.kind == Kind::Max ||
+         std::ranges::any_of(expr.operands, [](const auto& operand) { return applies_function(*operand); });
+}
+
+bool applies_function(const algebra::OperatorInstance& instance) {
+  const auto applies = [](const algebra::TensorDefinition& tensor) { return applies_function(*tensor.body); };
+  return std::ranges::any_of(instance.outputs, applies) || std::ranges::any_of(instance.intermediates, applies);
 }
 
 /// Small values of a window's sizes. Products of other sizes remain products.
@@ -85,11 +87,28 @@ class SmallSizes {
   std::map<std::int64_t, std::int64_t> small_;
 };
 
+/// The graph of some nodes at small sizes.
+struct SmallWindow {
+  std::vector<NodeId> nodes;  // arguments before users
+  std::vector<ValueId> variables;
+  std::set<NodeId> constants;                    // named ones
+  std::map<ValueId, Dims> shapes;                // of all values
+  std::map<NodeId, Dims> sizes;                  // size parameters
+  std::map<Entry, std::vector<NodeId>> entries;  // the nodes with their operators
+};
+
 class ProfileMaker {
  public:
-  ProfileMaker(const GraphBank& bank, CostModel& cost, std::span<const ValueId> outputs,
-               const std::vector<enumerate::Profile>& known)
-      : bank_(bank), cost_(cost), known_(known), costs_(cost.node_costs(outputs)) {}
+  ProfileMaker(const GraphBank& bank, CostModel& cost, std::span<const ValueId> outputs, const algebra::TermBank& terms,
+               const std::vector<algebra::RuleRecord>& rules)
+      : bank_(bank), cost_(cost), costs_(cost.node_costs(outputs)) {
+    for (const algebra::RuleRecord& record : rules) {
+      std::set<std::string> names;
+      for (const algebra::NodeId id : algebra::nodes_of(record.rule, terms))
+        names.insert(bank.library().instance(terms.node(id).instance).operator_name);
+      known_.insert(std::move(names));
+    }
+  }
 
   /// Adds a producer of an argument, the costliest; false if there is none.
   bool grow(std::vector<NodeId>& window) const {
@@ -105,158 +124,152 @@ class ProfileMaker {
     return costliest.has_value();
   }
 
-  bool is_computed(NodeId id) const {
-    return bank_.node(id).kind == Node::Kind::Algebra && !bank_.node(id).constant && !is_named_constant(bank_.node(id));
-  }
+  bool is_computed(NodeId id) const { return bank_.node(id).kind == Node::Kind::Algebra && !bank_.node(id).constant; }
 
   double cost_of(NodeId id) const {
     const auto found = costs_.find(id);
     return found == costs_.end() ? 0 : found->second;
   }
 
-  /// Returns nullopt if known profiles have the window's operators, or if it has no small instance.
-  std::optional<std::string> text_of(std::vector<NodeId> window) const {
-    std::ranges::sort(window);
-    std::map<ValueId, Dims> shapes;
-    std::vector<ValueId> variables;
-    std::set<NodeId> constants;
-    std::set<Entry> entries;
-    std::set<std::int64_t> sizes;
-    for (const NodeId id : window) {
-      const Node& node = bank_.node(id);
-      entries.insert(entry_of(node));
-      for (const algebra::Poly& size : node.sizes) sizes.insert(cost_.evaluate(size));
-      for (const ValueId argument : node.arguments) {
-        const NodeId producer = bank_.value(argument).node;
-        if (std::ranges::binary_search(window, producer) || shapes.contains(argument)) continue;
-        const ValueType& type = bank_.value(argument).type;
-        if (!type || !is_float(type.data_type)) return std::nullopt;
-        shapes[argument] = cost_.evaluate(*type);
-        sizes.insert(shapes[argument].begin(), shapes[argument].end());
-        if (!is_named_constant(bank_.node(producer)))
-          variables.push_back(argument);
-        else if (constants.insert(producer).second)
-          entries.insert(entry_of(bank_.node(producer)));
-      }
+  /// Returns nullopt if a rule has the nodes' operators, or if they have no small instance.
+  std::optional<std::string> text_of(const std::vector<NodeId>& nodes) const {
+    const std::optional<SmallWindow> window = small_window(nodes);
+    if (!window || window->variables.size() > max_variables) return std::nullopt;
+    std::set<std::string> names;
+    bool is_real = false;
+    for (const auto& [entry, of_entry] : window->entries) {
+      names.insert(entry.name);
+      is_real = is_real || applies_function(bank_.instance(bank_.node(of_entry[0])));
     }
-    const std::size_t max_ops = std::max<std::size_t>(min_ops, window.size() + constants.size());
-    if (variables.size() > max_variables || is_known(entries, max_ops)) return std::nullopt;
-    const SmallSizes small(sizes);
-    for (auto& [value, shape] : shapes) shape = small.of(shape);
-    for (const NodeId id : window) {
-      if (!infer(id, small, shapes)) return std::nullopt;
+    if (std::ranges::any_of(known_, [&](const auto& known) { return std::ranges::includes(known, names); }))
+      return std::nullopt;
+    std::string text = fmt::format("max_ops = {}\nmax_elements = {}\nvalues = \"{}\"\n",
+                                   std::max(min_ops, nodes.size() + window->constants.size()), max_tensor_elements,
+                                   is_real ? "reals" : "field");
+    for (std::size_t i = 0; i < window->variables.size(); ++i)
+      text += fmt::format("[[variables]]\nnames = [\"x{}\"]\nshape = {}\n", i + 1,
+                          toml(window->shapes.at(window->variables[i])));
+    for (const NodeId id : window->constants)
+      text += fmt::format("[[constants]]\n{}sizes = {}\n", toml(entry_of(id)), toml(window->sizes.at(id)));
+    for (const auto& [entry, of_entry] : window->entries) {
+      if (!window->constants.contains(of_entry[0]))
+        text += "[[operators]]\n" + toml(entry) + restrictions(entry.name, of_entry, *window);
     }
-    std::string text = fmt::format("max_ops = {}\nmax_elements = {}\nvalues = \"{}\"\n", max_ops, max_tensor_elements,
-                                   domain_of(entries));
-    for (std::size_t i = 0; i < variables.size(); ++i)
-      text += fmt::format("[[variables]]\nnames = [\"x{}\"]\nshape = {}\n", i + 1, toml(shapes.at(variables[i])));
-    for (const NodeId id : constants)
-      text += fmt::format("[[constants]]\n{}sizes = {}\n", toml(entry_of(bank_.node(id))), toml(sizes_of(id, small)));
-    std::set<Entry> operators;
-    for (const NodeId id : window) operators.insert(entry_of(bank_.node(id)));
-    for (const Entry& entry : operators)
-      text += "[[operators]]\n" + toml(entry) + restrictions(entry, window, small, shapes);
-    for (const std::string& entry : companions(window, entries, shapes)) text += "[[operators]]\n" + entry;
+    for (const std::string& entry : companions(*window, names)) text += "[[operators]]\n" + entry;
     return text;
   }
 
  private:
-  Entry entry_of(const Node& node) const {
-    const algebra::OperatorInstance& instance = bank_.instance(node);
+  Entry entry_of(NodeId id) const {
+    const algebra::OperatorInstance& instance = bank_.instance(bank_.node(id));
     return {instance.operator_name, instance.parameters};
   }
 
-  bool is_known(const std::set<Entry>& entries, std::size_t nodes) const {
-    return std::ranges::any_of(known_, [&](const enumerate::Profile& profile) {
-      return profile.max_ops >= nodes && std::ranges::all_of(entries, [&](const Entry& entry) {
-               return has_entry(profile, entry, bank_.library());
-             });
-    });
+  std::optional<SmallWindow> small_window(std::vector<NodeId> nodes) const {
+    SmallWindow window;
+    std::set<std::int64_t> all_sizes;
+    std::ranges::sort(nodes);
+    for (const NodeId id : nodes) {
+      for (const ValueId argument : bank_.node(id).arguments) {
+        const NodeId producer = bank_.value(argument).node;
+        const ValueType& type = bank_.value(argument).type;
+        if (!type || !is_float(type.data_type)) return std::nullopt;
+        const Dims dims = cost_.evaluate(*type);
+        all_sizes.insert(dims.begin(), dims.end());
+        if (std::ranges::binary_search(nodes, producer)) continue;
+        if (is_named_constant(bank_.node(producer)))
+          window.constants.insert(producer);
+        else if (window.shapes.emplace(argument, dims).second)
+          window.variables.push_back(argument);
+      }
+    }
+    window.nodes.assign(window.constants.begin(), window.constants.end());
+    window.nodes.insert(window.nodes.end(), nodes.begin(), nodes.end());
+    for (const NodeId id : window.nodes) {
+      window.sizes[id] = cost_.evaluate(bank_.node(id).sizes);
+      all_sizes.insert(window.sizes[id].begin(), window.sizes[id].end());
+      window.entries[entry_of(id)].push_back(id);
+    }
+    const SmallSizes small(all_sizes);
+    for (auto& [value, shape] : window.shapes) shape = small.of(shape);
+    for (auto& [id, sizes] : window.sizes) sizes = small.of(sizes);
+    for (const NodeId id : window.nodes) {
+      if (!infer(id, window)) return std::nullopt;
+    }
+    const auto has_pack = [&](const auto& entry) {
+      const auto names = bank_.library().size_parameter_names(entry.first.name);
+      return std::ranges::any_of(names, [](const std::string& name) { return name.ends_with("..."); });
+    };
+    if (std::ranges::any_of(window.entries, has_pack)) return std::nullopt;
+    const auto is_large = [](const auto& shape) {
+      return std::accumulate(shape.second.begin(), shape.second.end(), 1.0, std::multiplies()) > max_tensor_elements;
+    };
+    if (std::ranges::any_of(window.shapes, is_large)) return std::nullopt;
+    return window;
   }
 
-  Dims sizes_of(NodeId id, const SmallSizes& small) const { return small.of(cost_.evaluate(bank_.node(id).sizes)); }
-
   /// Adds the shapes of the node's outputs; false if it does not exist at the small sizes.
-  bool infer(NodeId id, const SmallSizes& small, std::map<ValueId, Dims>& shapes) const {
+  bool infer(NodeId id, SmallWindow& window) const {
     const Node& node = bank_.node(id);
     std::vector<Dims> inputs;
-    for (const ValueId argument : node.arguments) inputs.push_back(shapes.at(argument));
-    const auto outputs = algebra::infer(bank_.instance(node), inputs, sizes_of(id, small));
-    for (std::size_t i = 0; outputs && i < outputs->size(); ++i) shapes[node.outputs[i]] = (*outputs)[i];
+    for (const ValueId argument : node.arguments) inputs.push_back(window.shapes.at(argument));
+    const auto outputs = algebra::infer(bank_.instance(node), inputs, window.sizes.at(id));
+    for (std::size_t i = 0; outputs && i < outputs->size(); ++i) window.shapes[node.outputs[i]] = (*outputs)[i];
     return outputs.has_value();
   }
 
-  /// The ranks of the operator's arguments in the window and the values of its size parameters.
-  std::string restrictions(const Entry& entry, const std::vector<NodeId>& window, const SmallSizes& small,
-                           const std::map<ValueId, Dims>& shapes) const {
-    const std::vector<std::string> names = bank_.library().size_parameter_names(entry.name);
+  /// The ranks of the operator's arguments and the values of its size parameters.
+  std::string restrictions(const std::string& name, const std::vector<NodeId>& nodes, const SmallWindow& window) const {
+    const std::vector<std::string> names = bank_.library().size_parameter_names(name);
     std::vector<std::set<std::int64_t>> values(names.size());
     std::set<std::int64_t> ranks;
-    for (const NodeId id : window) {
-      if (entry_of(bank_.node(id)) != entry) continue;
+    for (const NodeId id : nodes) {
       for (const ValueId argument : bank_.node(id).arguments)
-        ranks.insert(static_cast<std::int64_t>(shapes.at(argument).size()));
-      for (std::size_t i = 0; i < names.size(); ++i) values[i].insert(sizes_of(id, small).at(i));
+        ranks.insert(static_cast<std::int64_t>(window.shapes.at(argument).size()));
+      for (std::size_t i = 0; i < names.size(); ++i) values[i].insert(window.sizes.at(id).at(i));
     }
-    std::string text = fmt::format("ranks = {}\n", toml(Dims(ranks.begin(), ranks.end())));
-    for (std::size_t i = 0; i < names.size(); ++i)
-      text += fmt::format("sizes.{} = {}\n", names[i], toml(Dims(values[i].begin(), values[i].end())));
+    std::string text = fmt::format("ranks = {}\n", toml(ranks));
+    for (std::size_t i = 0; i < names.size(); ++i) text += fmt::format("sizes.{} = {}\n", names[i], toml(values[i]));
     return text;
   }
 
-  /// Functions of numbers are evaluated where known profiles do so.
-  std::string domain_of(const std::set<Entry>& entries) const {
-    const bool is_real = std::ranges::any_of(known_, [&](const enumerate::Profile& profile) {
-      return profile.values == algebra::Domain::Reals && std::ranges::any_of(entries, [&](const Entry& entry) {
-               return has_entry(profile, entry, bank_.library());
-             });
-    });
-    return is_real ? "reals" : "field";
-  }
-
-  /// Returns the operators that ONNX's operators of the window stand for at other ranks, as entries of a profile.
-  std::set<std::string> companions(const std::vector<NodeId>& window, const std::set<Entry>& entries,
-                                   const std::map<ValueId, Dims>& shapes) const {
+  /// Returns the other operators of the ONNX operators that the window's stand for, as entries of a profile.
+  std::set<std::string> companions(const SmallWindow& window, const std::set<std::string>& names) const {
     std::set<std::uint32_t> ranks = {0};
-    for (const auto& [value, shape] : shapes) ranks.insert(static_cast<std::uint32_t>(shape.size()));
+    for (const auto& [value, shape] : window.shapes) ranks.insert(static_cast<std::uint32_t>(shape.size()));
     std::set<std::string> found;
-    for (const NodeId id : window) {
-      const algebra::OperatorInstance& instance = bank_.instance(bank_.node(id));
-      for (const algebra::OnnxMapping& mapping : instance.onnx) {
+    for (const auto& [entry, nodes] : window.entries) {
+      for (const algebra::OnnxMapping& mapping : bank_.instance(bank_.node(nodes[0])).onnx) {
         for (const auto& other : bank_.library().onnx_mappings(mapping.op_type, mapping.domain)) {
-          const bool is_inside =
-              std::ranges::any_of(entries, [&](const Entry& each) { return each.name == other.operator_name; });
-          if (const auto text = companion(other.operator_name, instance, ranks); text && !is_inside)
-            found.insert(*text);
+          if (names.contains(other.operator_name)) continue;
+          if (const auto text = companion(other.operator_name, entry.parameters, ranks)) found.insert(*text);
         }
       }
     }
     return found;
   }
 
-  /// Returns nullopt if the operator takes no arguments of these ranks, or has parameters that the instance lacks.
-  std::optional<std::string> companion(const std::string& name, const algebra::OperatorInstance& instance,
+  /// Returns nullopt if the operator takes no arguments of these ranks, or has parameters that are not given.
+  std::optional<std::string> companion(const std::string& name, const algebra::Parameters& given,
                                        const std::set<std::uint32_t>& ranks) const {
     algebra::Library& library = bank_.library();
     Entry entry{name, {}};
     for (const std::string& parameter : library.parameter_names(name)) {
       if (library.default_value(name, parameter)) continue;
-      const auto given = instance.parameters.find(parameter);
-      if (given == instance.parameters.end()) return std::nullopt;
-      entry.parameters.insert(*given);
+      const auto found = given.find(parameter);
+      if (found == given.end()) return std::nullopt;
+      entry.parameters.insert(*found);
     }
     const std::size_t arity = library.arity(name);
     if (arity == 0 || arity > max_arity || !library.size_parameter_names(name).empty()) return std::nullopt;
-    Dims accepted;
-    for (const std::uint32_t rank : ranks) {
-      const bool is_accepted = std::ranges::any_of(ranks, [&](std::uint32_t other) {
-        const std::uint32_t pair[] = {rank, other, rank};
-        const auto accepts = [&](std::size_t first) {
-          return library.find_instance(name, entry.parameters, std::span(pair).subspan(first, arity)) != nullptr;
-        };
-        return accepts(0) || (arity == 2 && accepts(1));
-      });
-      if (is_accepted) accepted.push_back(rank);
+    std::set<std::int64_t> accepted;
+    for (const std::uint32_t first : ranks) {
+      for (const std::uint32_t second : ranks) {
+        const std::uint32_t pair[] = {first, second};
+        const std::span<const std::uint32_t> arguments = std::span(pair).first(arity);
+        if (library.find_instance(name, entry.parameters, arguments) != nullptr)
+          accepted.insert(arguments.begin(), arguments.end());
+      }
     }
     if (accepted.empty()) return std::nullopt;
     return toml(entry) + fmt::format("ranks = {}\n", toml(accepted));
@@ -264,15 +277,16 @@ class ProfileMaker {
 
   const GraphBank& bank_;
   CostModel& cost_;
-  const std::vector<enumerate::Profile>& known_;
-  std::unordered_map<NodeId, double> costs_;
+  const std::unordered_map<NodeId, double> costs_;
+  std::set<std::set<std::string>> known_;  // operators of a rule
 };
 
 }  // namespace
 
 std::vector<WindowProfile> window_profiles(const GraphBank& bank, CostModel& cost, std::span<const ValueId> outputs,
-                                           const std::vector<enumerate::Profile>& known) {
-  const ProfileMaker maker(bank, cost, outputs, known);
+                                           const algebra::TermBank& terms,
+                                           const std::vector<algebra::RuleRecord>& rules) {
+  const ProfileMaker maker(bank, cost, outputs, terms, rules);
   std::map<std::string, WindowProfile> found;
   for (const NodeId root : bank.live_nodes(outputs)) {
     if (!maker.is_computed(root)) continue;
@@ -280,16 +294,13 @@ std::vector<WindowProfile> window_profiles(const GraphBank& bank, CostModel& cos
     double seconds = maker.cost_of(root);
     while (window.size() < max_window_nodes && maker.grow(window)) {
       seconds += maker.cost_of(window.back());
-      const std::optional<std::string> text = maker.text_of(window);
-      if (!text) continue;
-      WindowProfile& profile =
-          found.try_emplace(*text, WindowProfile{*text, static_cast<std::uint32_t>(window.size())}).first->second;
-      profile.seconds += seconds;
+      if (const std::optional<std::string> text = maker.text_of(window))
+        found.try_emplace(*text, WindowProfile{*text, window.size(), 0}).first->second.seconds += seconds;
     }
   }
   std::vector<WindowProfile> profiles;
   for (auto& [text, profile] : found) profiles.push_back(std::move(profile));
-  std::ranges::stable_sort(profiles, std::ranges::greater(), &WindowProfile::seconds);
+  std::ranges::stable_sort(profiles, {}, [](const auto& each) { return std::tuple(each.nodes, -each.seconds); });
   return profiles;
 }
 
