@@ -28,7 +28,6 @@
 #include "optimize/verify/onnxruntime.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
-#include "runtime/files/scratch_folder.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -69,34 +68,15 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-/// What `--discover` found, with its files.
-struct Discovered {
-  std::optional<runtime::ScratchFolder> folder;
-  ModelRules rules;
-
-  std::string text() const {
-    return fmt::format("discovered: {}, of {} of {} places, {:.0f} s\n",
-                       rules.database.empty() ? "no rules" : fmt::format("rules at {} places", rules.profiles),
-                       rules.tried, rules.given, rules.seconds);
-  }
-  runtime::Json json() const {
-    return {
-        {"places", rules.given}, {"tried", rules.tried}, {"with_rules", rules.profiles}, {"seconds", rules.seconds}};
-  }
-};
-
-optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptions& given, Discovered& discovered,
+optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptions& given, ModelRules& discovered,
                                  const Context& context) {
   const std::string& runtime = given.runtime;
   StepProgress progress(context.progress, options.model.filename().string());
   options.on_step = [&](const std::string& step) { progress.begin(step); };
   if (given.discover) {
-    discovered.folder.emplace();
     options.discover = [&](const std::vector<optimize::WindowProfile>& profiles) {
-      discovered.rules =
-          discover_model_rules(profiles, options.operators, std::chrono::duration<double>(given.discover_seconds),
-                               discovered.folder->path(), options.on_step);
-      return discovered.rules.database;
+      discovered = discover_model_rules(profiles, options.operators, given.discover_seconds, options.on_step);
+      return discovered.database;
     };
   }
   std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
@@ -139,10 +119,10 @@ void run(Context& context, const OptimizeOptions& given) {
   options.calibration = optimize::calibration_file(data_folder() / "runtimes");
   options.domains = runtime_domains.at(given.runtime);
   options.search.method = searches.at(given.search);
-  Discovered discovered;
+  ModelRules discovered;
   const auto databases = [&] {
     std::vector<std::filesystem::path> all = options.rules.empty() ? options.default_rules() : options.rules;
-    if (!discovered.rules.database.empty()) all.push_back(discovered.rules.database);
+    if (!discovered.database.empty()) all.push_back(discovered.database);
     return all;
   };
   options.verification.definitions_only = given.verifier == "definitions";
@@ -192,10 +172,12 @@ void run(Context& context, const OptimizeOptions& given) {
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
   if (given.discover) {
-    context.print(discovered.text());
-    context.report["discovered"] = discovered.json();
-    if (!kept.empty() && !discovered.rules.database.empty())
-      runtime::write_file(kept, runtime::read_file(discovered.rules.database));
+    const ModelRules& found = discovered;
+    context.print(fmt::format("discovered: rules at {} of {} places, {} tried, {:.0f} s\n",
+                              found.database.empty() ? 0 : found.with_rules, found.places, found.tried, found.seconds));
+    context.report["discovered"] = {
+        {"places", found.places}, {"tried", found.tried}, {"with_rules", found.with_rules}, {"seconds", found.seconds}};
+    if (!kept.empty() && !found.database.empty()) runtime::write_file(kept, runtime::read_file(found.database));
   }
   if (!given.proof.empty()) {
     const optimize::EqualityResult shown = prove_result(context.options, options.model, options.out,

@@ -19,7 +19,8 @@ struct WindowProfile {
 };
 
 /// Returns the profiles of the graphs of 2 to 4 nodes that end in some node and have the costliest producers of their
-/// arguments: smaller ones first, then costlier ones. Left out are graphs whose operators are all in one of the rules.
+/// arguments: smaller ones first, then costlier ones. Left out are graphs whose operators are all in one of the
+/// rules, or have size parameters.
 std::vector<WindowProfile> window_profiles(const GraphBank& bank, CostModel& cost, std::span<const ValueId> outputs,
                                            const algebra::TermBank& terms,
                                            const std::vector<algebra::RuleRecord>& rules);
