@@ -85,6 +85,14 @@ def rewrite_with(program, model):
     if program == "onnxscript rewriter":
         import onnxscript.rewriter
         return onnxscript.rewriter.rewrite(model)
+    if program == "onnxscript optimize_for_ort":
+        from onnxscript import ir
+        from onnxscript.rewriter import ort_fusions
+        return ir.serde.serialize_model(ort_fusions.optimize_for_ort(ir.serde.deserialize_model(model))[0])
+    if program.startswith("onnxscript "):  # rules that are not applied by default
+        import onnxscript.rewriter.rules.common
+        rules = getattr(onnxscript.rewriter.rules.common, program.split()[1])
+        return onnxscript.rewriter.rewrite(model, list(rules) if hasattr(rules, "rules") else [rules])
     import onnxoptimizer
     return onnxoptimizer.optimize(model)
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "algebra/terms/term.h"
-#include "check/kernel/core.h"
+#include "check/kernel/statement.h"
 
 namespace rulemill::check {
 

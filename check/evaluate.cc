@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "algebra/operators/function_domain.h"
-#include "check/core_rule.h"
 #include "check/evaluate.h"
 #include "check/number.h"
 #include "runtime/text/error.h"
@@ -13,7 +12,6 @@
 namespace rulemill::check {
 
 using algebra::IndexExpr;
-using algebra::Relation;
 using algebra::ScalarExpr;
 using algebra::TermId;
 
@@ -80,7 +78,7 @@ class EvaluationAtSizes {
   /// Throws TooLarge.
   std::optional<std::string> run(bool choose) {
     for (const auto& c : rule_.condition) {
-      if (!holds(c.relation, value(c.left), value(c.right))) throw IllTyped{"its condition does not hold"};
+      if (!algebra::holds(c.relation, value(c.left), value(c.right))) throw IllTyped{"its condition does not hold"};
     }
     for (std::size_t v = 0; v < rule_.variables.size(); ++v) {
       Indices& dims = shapes_[rule_.variables[v]] = values(rule_.shapes.at(v));
@@ -126,20 +124,6 @@ class EvaluationAtSizes {
     Indices result;
     for (const Poly& poly : polys) result.push_back(value(poly));
     return result;
-  }
-
-  static bool holds(Relation relation, std::int64_t a, std::int64_t b) {
-    switch (relation) {
-      case Relation::Eq:
-        return a == b;
-      case Relation::Ne:
-        return a != b;
-      case Relation::Lt:
-        return a < b;
-      case Relation::Le:
-        return a <= b;
-    }
-    return false;
   }
 
   std::optional<std::string> compare(bool every_element) {
@@ -201,7 +185,7 @@ class EvaluationAtSizes {
       bind(typed.sizes.at(instance.first_size_parameter + p), value(node.sizes[p]));
     const Frame frame{typed, {}};
     for (const algebra::Comparison& c : instance.conditions) {
-      if (!holds(c.relation, index(*c.a, frame), index(*c.b, frame)))
+      if (!algebra::holds(c.relation, index(*c.a, frame), index(*c.b, frame)))
         throw IllTyped{"a condition of " + instance.name + " fails"};
     }
     const auto add_dims = [&](const algebra::TensorDefinition& definition, std::vector<Indices>& into) {
@@ -293,7 +277,7 @@ class EvaluationAtSizes {
 
   bool all_hold(const std::vector<algebra::Comparison>& comparisons, const Frame& frame) {
     return std::ranges::all_of(comparisons, [&](const algebra::Comparison& c) {
-      return holds(c.relation, index(*c.a, frame), index(*c.b, frame));
+      return algebra::holds(c.relation, index(*c.a, frame), index(*c.b, frame));
     });
   }
 

@@ -137,9 +137,8 @@ std::vector<RuleInstance> Deriver::Impl::explain(Goal& goal) const {
     const std::span<const std::uint32_t> words = saturation.words(application);
     RuleInstance instance{application.direction.rule, {}, {}};
     for (std::size_t v = 0; v < rule.variables.size(); ++v) instance.variables.push_back(goal.term(words[v]));
-    for (std::size_t s = 0; s < rule.sizes.size(); ++s) {
+    for (std::size_t s = 0; s < rule.sizes.size(); ++s)
       instance.sizes.emplace_back(rule.sizes[s], goal.size(SizeId{words[rule.variables.size() + s]}));
-    }
     std::ranges::sort(instance.sizes);
     if (std::ranges::find(instances, instance) == instances.end()) instances.push_back(std::move(instance));
   }

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
 #include <utility>
 #include <variant>
 #include <vector>

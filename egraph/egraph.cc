@@ -57,9 +57,8 @@ ENodeId EGraph::add_node(InstanceId id, std::span<const EClassId> arguments, std
                          std::span<const ShapeId> types) {
   const algebra::OperatorInstance& instance = library_->instance(id);
   const auto node = static_cast<ENodeId>(nodes_.size());
-  if (const ENodeId known = by_key_.find(key(id, arguments, sizes, instance.commutative)); known != no_id) {
+  if (const ENodeId known = by_key_.find(key(id, arguments, sizes, instance.commutative)); known != no_id)
     return representative(known);
-  }
   if (types.empty()) {
     shapes_.clear();
     for (const EClassId argument : arguments) shapes_.push_back(shape(argument));
@@ -161,11 +160,10 @@ bool EGraph::merge(EClassId a, EClassId b, std::uint32_t reason) {
   }
   std::swap(k.next, g.next);
   if (g.last_use != no_id) {
-    if (k.last_use == no_id) {
+    if (k.last_use == no_id)
       k.last_use = g.last_use;
-    } else {
+    else
       std::swap(next_use_[k.last_use], next_use_[g.last_use]);
-    }
   }
   --class_count_;
   pending_.push_back(kept);
@@ -179,9 +177,8 @@ void EGraph::merge_congruent(ENodeId node, ENodeId earlier) {
     swapped = !(are_equal(a[0], b[0]) && are_equal(a[1], b[1]));
   }
   nodes_[std::max(node, earlier)].same_as = std::min(node, earlier);
-  for (std::uint32_t i = 0; i < nodes_[node].outputs; ++i) {
+  for (std::uint32_t i = 0; i < nodes_[node].outputs; ++i)
     merge(output(node, i), output(earlier, i), swapped ? Edge::swapped_congruence : Edge::congruence);
-  }
 }
 
 void EGraph::rebuild() {

@@ -73,17 +73,15 @@ void Explainer::explain_application(std::uint32_t number) {
   pattern_nodes.insert(pattern_nodes.end(), direction.applier_nodes.begin(), direction.applier_nodes.end());
   for (std::size_t i = 0; i < pattern_nodes.size(); ++i) {
     const PatternNode& pattern = rule.nodes[pattern_nodes[i]];
-    for (std::uint32_t o = 0; o < pattern.outputs; ++o) {
+    for (std::uint32_t o = 0; o < pattern.outputs; ++o)
       registers[pattern.first_output + o] = egraph_.output(nodes[i] / 2, o);
-    }
   }
   for (std::size_t i = 0; i < pattern_nodes.size(); ++i) {
     const PatternNode& pattern = rule.nodes[pattern_nodes[i]];
     const std::span<const EClassId> arguments = egraph_.arguments(nodes[i] / 2);
     const bool swapped = nodes[i] % 2 == 1;
-    for (std::size_t a = 0; a < arguments.size(); ++a) {
+    for (std::size_t a = 0; a < arguments.size(); ++a)
       pending_.emplace_back(arguments[swapped ? 1 - a : a], registers[pattern.arguments[a]]);
-    }
   }
 }
 

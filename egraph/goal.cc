@@ -131,9 +131,8 @@ void Goal::add_nodes() {
     }
     for (std::uint32_t o = 0; o < outputs; ++o) ids_.emplace(bank_.output(id, o), egraph_.output(added, o));
   }
-  for (std::size_t i = 0; i < rule_.rule.source.size(); ++i) {
+  for (std::size_t i = 0; i < rule_.rule.source.size(); ++i)
     outputs_.emplace_back(ids_.at(rule_.rule.source[i]), ids_.at(rule_.rule.target[i]));
-  }
 }
 
 SizeId Goal::canonical_id(const Poly& poly) {

@@ -65,9 +65,7 @@ class KeyTable {
     for (std::size_t at = h & mask_; slots_[at].generation == generation_; at = (at + 1) & mask_) {
       if (slots_[at].hash != h) continue;
       const Entry& entry = entries_[slots_[at].entry];
-      if (std::ranges::equal(key, std::span(pool_.data() + entry.first, entry.length))) {
-        return entry.value;
-      }
+      if (std::ranges::equal(key, std::span(pool_.data() + entry.first, entry.length))) return entry.value;
     }
     return none;
   }

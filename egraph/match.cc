@@ -123,9 +123,8 @@ void Matcher::try_node(std::size_t index, ENodeId node) {
   // Not undone on backtracking: later comparisons read only the class, which is the same either way.
   for (std::uint32_t i = 0; i < pattern.outputs; ++i) registers_[pattern.first_output + i] = egraph_.output(node, i);
   try_arguments(index, node, false);
-  if (pattern.commutative && !egraph_.are_equal(egraph_.arguments(node)[0], egraph_.arguments(node)[1])) {
+  if (pattern.commutative && !egraph_.are_equal(egraph_.arguments(node)[0], egraph_.arguments(node)[1]))
     try_arguments(index, node, true);
-  }
 }
 
 void Matcher::try_arguments(std::size_t index, ENodeId node, bool swapped) {
@@ -196,9 +195,8 @@ bool SizeBinder::bind_size(const SizePattern& pattern, SizeId actual) {
 /// by the known values.
 bool SizeBinder::solve(const CompiledRule& rule) {
   key_.assign(1, rule.number);
-  for (std::size_t s = 0; s < values_.size(); ++s) {
+  for (std::size_t s = 0; s < values_.size(); ++s)
     key_.push_back(known_[s] ? static_cast<std::uint32_t>(values_[s]) : KeyTable::none);
-  }
   for (const auto& [pattern, actual] : compound_) {
     key_.push_back(static_cast<std::uint32_t>(pattern->size));
     key_.push_back(static_cast<std::uint32_t>(actual));
@@ -224,13 +222,11 @@ std::optional<std::vector<SizeId>> SizeBinder::solve_uncached(const CompiledRule
   for (std::size_t s = 0; s < values_.size(); ++s) {
     if (known_[s]) equations.emplace_back(Poly(rule.sizes[s]), sizes_.poly(values_[s]));
   }
-  for (const auto& [pattern, actual] : compound_) {
+  for (const auto& [pattern, actual] : compound_)
     equations.emplace_back(sizes_.poly(pattern->size), sizes_.poly(actual));
-  }
   std::vector<algebra::SizeCondition> condition;
-  for (const PatternCondition& each : rule.condition) {
+  for (const PatternCondition& each : rule.condition)
     condition.push_back({each.relation, sizes_.poly(each.left.size), sizes_.poly(each.right.size)});
-  }
   const auto solution = algebra::match_sizes(equations, sizes_.symbols(), condition);
   if (!solution) return std::nullopt;
   std::vector<SizeId> values;

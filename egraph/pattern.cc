@@ -26,9 +26,8 @@ class RuleCompiler {
       for (const Poly& dim : rule_.rule.shapes[compiled_.variables.size() - 1]) dims.push_back(pattern(dim));
     }
     for (const NodeId id : nodes_of(rule_.rule, bank_)) add_node(id);
-    for (const algebra::SizeCondition& condition : rule_.rule.condition) {
+    for (const algebra::SizeCondition& condition : rule_.rule.condition)
       compiled_.condition.push_back({condition.relation, pattern(condition.left), pattern(condition.right)});
-    }
     for (const bool forward : {true, false}) {
       if (auto direction = compile_direction(forward)) compiled_.directions.push_back(std::move(*direction));
     }

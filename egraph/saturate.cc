@@ -118,9 +118,8 @@ Saturation::ApplyResult Saturation::apply(DirectionId id, const Match& match, st
   for (std::size_t v = 0; v < rule.variables.size(); ++v) planned_[v].id = match.variables[v];
   for (std::size_t i = 0; i < direction.matched_nodes.size(); ++i) {
     const PatternNode& node = rule.nodes[direction.matched_nodes[i]];
-    for (std::uint32_t o = 0; o < node.outputs; ++o) {
+    for (std::uint32_t o = 0; o < node.outputs; ++o)
       planned_[node.first_output + o].id = egraph_.output(match.matched_nodes[i] / 2, o);
-    }
   }
   if (const ApplyResult refusal = plan_right_side(rule, direction, max_operators); refusal != ApplyResult::Merged)
     return refusal;
@@ -128,9 +127,8 @@ Saturation::ApplyResult Saturation::apply(DirectionId id, const Match& match, st
 
   const auto reason = static_cast<std::uint32_t>(applications_.size());
   bool merged = false;
-  for (std::size_t i = 0; i < direction.left.size(); ++i) {
+  for (std::size_t i = 0; i < direction.left.size(); ++i)
     merged |= egraph_.merge(planned_[direction.left[i]].id, planned_[direction.right[i]].id, reason);
-  }
   if (!merged) return ApplyResult::AlreadyEqual;
   applications_.push_back({id, static_cast<std::uint32_t>(words_.size())});
   words_.insert(words_.end(), match.variables.begin(), match.variables.end());
@@ -194,9 +192,8 @@ bool Saturation::plan_node(const CompiledRule& rule, std::uint32_t index, std::u
     refusal = shapes ? ApplyResult::TooLarge : ApplyResult::Inapplicable;
     return false;
   }
-  for (std::uint32_t o = 0; o < node.outputs; ++o) {
+  for (std::uint32_t o = 0; o < node.outputs; ++o)
     planned_[node.first_output + o] = {no_id, (*shapes)[o], static_cast<std::uint32_t>(min_size), index};
-  }
   return true;
 }
 

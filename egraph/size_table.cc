@@ -142,15 +142,12 @@ std::optional<std::span<const ShapeId>> SizeTable::infer(InstanceId instance, st
   for (const ShapeId argument : arguments) key_.push_back(static_cast<std::uint32_t>(argument));
   for (const SizeId size : sizes) key_.push_back(static_cast<std::uint32_t>(size));
   std::uint32_t found = typed_.find(key_);
-  if (found == KeyTable::none) {
-    found = typed_.insert(key_, infer_uncached(instance, arguments, sizes, {})).first;
-  }
+  if (found == KeyTable::none) found = typed_.insert(key_, infer_uncached(instance, arguments, sizes, {})).first;
   if (found == untyped && !facts_.empty()) {
     key_.push_back(fact_set_);
     found = typed_with_facts_.find(key_);
-    if (found == KeyTable::none) {
+    if (found == KeyTable::none)
       found = typed_with_facts_.insert(key_, infer_uncached(instance, arguments, sizes, facts_)).first;
-    }
   }
   if (found == untyped) return std::nullopt;
   return std::span<const ShapeId>(output_shapes_).subspan(found, library_->instance(instance).outputs.size());

@@ -124,9 +124,8 @@ void LevelRunner::evaluate_expanded(std::uint64_t first, std::uint64_t last, Exp
     chunk.nodes.first_image.push_back(static_cast<std::uint32_t>(chunk.nodes.renaming.size()));
     chunk.nodes.renaming.insert(chunk.nodes.renaming.end(), orbit.renaming.begin(), orbit.renaming.end());
     for (const ImageArguments& arguments : orbit.image_arguments) {
-      for (std::uint32_t i = 0; i < stride; ++i) {
+      for (std::uint32_t i = 0; i < stride; ++i)
         chunk.nodes.arguments.push_back(i < orbit.arguments.size() ? arguments[i].term() : enumerate::no_id);
-      }
     }
     chunk.fingerprints.insert(chunk.fingerprints.end(), orbit.fingerprints.begin(), orbit.fingerprints.end());
     chunk.outputs.push_back(orbit.outputs);

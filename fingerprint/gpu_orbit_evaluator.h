@@ -11,7 +11,7 @@
 
 #include "enumerate/levels/enumerator.h"
 #include "execute/gpu/gpu_evaluator.h"
-#include "fingerprint/orbit_fingerprint.h"
+#include "fingerprint/orbit_evaluator.h"
 
 namespace rulemill::fingerprint {
 

@@ -104,9 +104,8 @@ void LevelRunner::add_variables() {
   for (TermId t = 0; t < terms.terms(); ++t) {
     FieldPair* target = values_.tensor(terms.group(t), terms.slot(t));
     const std::uint64_t variable = execute::random_word(profile_.seed ^ variable_stream, t);
-    for (std::uint32_t e = 0; e < values_.elements(terms.group(t)); ++e) {
+    for (std::uint32_t e = 0; e < values_.elements(terms.group(t)); ++e)
       target[std::size_t{e} * block_width] = execute::random_value(context_.domain, variable, e);
-    }
   }
   std::vector<Fingerprint> fingerprints(terms.terms());
   for (TermId t = 0; t < terms.terms(); ++t) {
@@ -159,12 +158,11 @@ void LevelRunner::compile() {
 /// An operator that applies to no term is usually a mistake in the profile; it may also apply at a higher level.
 void LevelRunner::warn_about_unused_operators() const {
   if (!communicator_.is_root()) return;
-  for (const enumerate::ProfileOperator* entry : enumerator_.signatures().unused_operators()) {
+  for (const enumerate::ProfileOperator* entry : enumerator_.signatures().unused_operators())
     spdlog::warn(
         "{}: operator '{}' never applies: neither a variable nor a term of fewer operators has a shape that it "
         "accepts there",
         entry->place, entry->name);
-  }
 }
 
 void LevelRunner::distribute(std::size_t count, const std::function<void(std::size_t)>& body,
@@ -269,11 +267,10 @@ std::string LevelRunner::backend() const {
 }
 
 void LevelRunner::walk(std::uint64_t first, std::uint64_t last, enumerate::NodeSink& sink, EvaluatedRows* rows) const {
-  if (row_source_ != nullptr && rows != nullptr) {
+  if (row_source_ != nullptr && rows != nullptr)
     enumerator_.walk(first, last, *row_source_->reuse_rows(sink, *rows));
-  } else {
+  else
     enumerator_.walk(first, last, sink);
-  }
 }
 
 std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver,

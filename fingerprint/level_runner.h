@@ -17,7 +17,7 @@
 #include "enumerate/levels/enumerator.h"
 #include "execute/cpu/batch_evaluator.h"
 #include "execute/gpu/gpu_evaluator.h"
-#include "fingerprint/orbit_fingerprint.h"
+#include "fingerprint/orbit_evaluator.h"
 #include "runtime/mpi/communicator.h"
 #include "runtime/mpi/thread_pool.h"
 #include "runtime/text/bytes.h"

@@ -90,9 +90,8 @@ void OrbitEvaluator::evaluate_transients() {
     transient.first = batch_nodes_.size();
     for (std::uint32_t r = 0; r < list.count; ++r) {
       ImageArguments& renamed = image_arguments_.emplace_back();
-      for (std::size_t i = 0; i < arguments.size(); ++i) {
+      for (std::size_t i = 0; i < arguments.size(); ++i)
         renamed[i] = ImageArgument::term(symmetry.rename(arguments[i], list.swaps_of(r)));
-      }
       if (commutative && renamed[1] < renamed[0]) std::swap(renamed[0], renamed[1]);
       BatchNode node = make_batch_node(terms.signature(n), renamed);
       node.keep_at = arena_offset(transient, r);
@@ -138,12 +137,11 @@ void OrbitEvaluator::add_images(Row& row) {
   row.first_fingerprint = fingerprints_.size();
   for (std::uint32_t r = 0; r < list.count; ++r) {
     ImageArguments arguments;
-    for (std::uint32_t i = 0; i < program.inputs; ++i) {
+    for (std::uint32_t i = 0; i < program.inputs; ++i)
       arguments[i] =
           transient[i] == nullptr
               ? ImageArgument::term(symmetry.rename(row.arguments[i], list.swaps_of(r)))
               : ImageArgument::arena(arena_offset(*transient[i], transient[i]->first_equal[(*restriction[i])[r]]));
-    }
     if (commutative && arguments[1] < arguments[0]) std::swap(arguments[0], arguments[1]);
     const auto first = image_arguments_.begin() + static_cast<std::ptrdiff_t>(row.first_image);
     const auto image = std::find(first, image_arguments_.end(), arguments);
@@ -195,6 +193,25 @@ void OrbitEvaluator::report_orbits() const {
 
 void OrbitEvaluator::finish() {
   if (!rows_.empty()) flush();
+}
+
+OrbitFingerprint orbit_fingerprint(const Orbit& orbit, std::uint32_t output) {
+  std::vector<execute::Fingerprint> fingerprints;
+  for (std::size_t image = 0; image < orbit.renaming.size(); ++image)
+    fingerprints.push_back(orbit.fingerprints[image * orbit.outputs + output]);
+  OrbitFingerprint result;
+  const auto smallest = std::ranges::min_element(fingerprints);
+  result.minimum = *smallest;
+  result.renaming = orbit.renaming[static_cast<std::size_t>(smallest - fingerprints.begin())];
+  for (auto image = static_cast<std::size_t>(smallest - fingerprints.begin()) + 1; image < fingerprints.size();
+       ++image) {
+    if (fingerprints[image] == result.minimum && orbit.renaming[image] < 64)
+      result.symmetries |= std::uint64_t{1} << orbit.renaming[image];
+  }
+  std::ranges::sort(fingerprints);
+  result.distinct_values =
+      static_cast<std::uint32_t>(std::unique(fingerprints.begin(), fingerprints.end()) - fingerprints.begin());
+  return result;
 }
 
 }  // namespace rulemill::fingerprint

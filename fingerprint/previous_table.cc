@@ -6,7 +6,7 @@
 
 #include "enumerate/profile/profile_components.h"
 #include "runtime/files/file_integrity.h"
-#include "runtime/process/program_digest.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
@@ -106,9 +106,8 @@ std::optional<PreviousTable::Header> PreviousTable::read_header(const std::files
     const runtime::Manifest manifest(folder);
     const runtime::Attributes statistics = manifest.statistics(fingerprint_stage);
     const auto program = statistics.find(program_attribute);
-    if (program == statistics.end() || std::get<std::string>(program->second) != runtime::program_digest()) {
+    if (program == statistics.end() || std::get<std::string>(program->second) != runtime::program_digest())
       return std::nullopt;
-    }
     enumerate::InputComponents parts = enumerate::profile_components(profile);
     parts.merge(enumerate::definition_components(profile, library));
     parts["seed"] = std::to_string(profile.seed);

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "fingerprint/summary.h"
 #include "runtime/mpi/communicator.h"

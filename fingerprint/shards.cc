@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "runtime/text/error.h"
-#include "runtime/text/json_number.h"
+#include "runtime/text/json.h"
 
 namespace rulemill::fingerprint {
 
@@ -61,9 +61,8 @@ Dictionary Dictionary::parse(const std::string& json, const std::string& origin)
   Dictionary dictionary;
   try {
     const Json root = runtime::parse_json(json, origin);
-    if (root.at("format") != "rulemill dictionary" || root.at("version") != 1) {
+    if (root.at("format") != "rulemill dictionary" || root.at("version") != 1)
       throw InputError(origin, "is not a dictionary of terms, version 1");
-    }
     for (const Json& type : root.at("types")) dictionary.types.push_back(runtime::to_integers<std::int64_t>(type));
     dictionary.degrees = runtime::to_integers<std::uint32_t>(root.at("degrees"));
     dictionary.variables = root.at("variables").get<std::vector<std::string>>();
@@ -96,89 +95,61 @@ std::uint64_t rows_per_shard(std::uint64_t total) {
   return std::clamp<std::uint64_t>(std::bit_ceil(total / 512 + 1), std::uint64_t{1} << 15, std::uint64_t{1} << 20);
 }
 
+namespace {
+
+/// Calls visit(name, column, values per row) for all columns but the fingerprints, in the order of the file.
+template <class Rows, class Visit>
+void visit_columns(Rows& rows, const Visit& visit) {
+  visit("level", rows.level, 1);
+  visit("output", rows.output, 1);
+  visit("type", rows.type, 1);
+  visit("instance", rows.instance, 1);
+  visit("node", rows.node, 1);
+  visit("arguments", rows.arguments, rows.arguments_width);
+  visit("sizes", rows.sizes, rows.sizes_width);
+  visit("orbit", rows.orbit, 1);
+  visit("orbit_size", rows.orbit_size, 1);
+  visit("renaming", rows.renaming, 1);
+  visit("distinct_values", rows.distinct_values, 1);
+  visit("symmetries", rows.symmetries, 1);
+}
+
+bool is_read(std::string_view column, ShardColumns columns) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, column) != names.end();
+  };
+  if (columns == ShardColumns::Terms) return !is_one_of({"orbit_size", "distinct_values"});
+  return columns == ShardColumns::All || is_one_of({"type", "orbit", "distinct_values", "symmetries"});
+}
+
+}  // namespace
+
 runtime::TableSummary write_shard(const std::filesystem::path& path, const ShardRows& rows,
                                   const runtime::Attributes& provenance) {
   runtime::TableWriter writer(shard_schema);
   for (const auto& [name, value] : provenance) writer.attribute(name, value);
   writer.attribute("first", rows.first);
-  writer.column("level", rows.level);
-  writer.column("output", rows.output);
-  writer.column("type", rows.type);
-  writer.column("instance", rows.instance);
-  writer.column("node", rows.node);
-  writer.column("arguments", rows.arguments, rows.arguments_width);
-  writer.column("sizes", rows.sizes, rows.sizes_width);
-  writer.column("orbit", rows.orbit);
-  writer.column("orbit_size", rows.orbit_size);
-  writer.column("renaming", rows.renaming);
-  writer.column("distinct_values", rows.distinct_values);
-  writer.column("symmetries", rows.symmetries);
+  visit_columns(rows,
+                [&](const char* name, const auto& column, std::uint32_t width) { writer.column(name, column, width); });
   writer.column("fingerprint", rows.fingerprint, 2, 0);
   return writer.commit(path);
 }
 
-namespace {
-
-void check_inputs(const runtime::TableReader& reader, const std::filesystem::path& path,
-                  const std::string& expected_digest) {
+ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest, ShardColumns columns) {
+  const runtime::TableReader reader(path, shard_schema);
   if (const std::string digest = reader.text("inputs"); digest != expected_digest) {
     throw InputError(path.string(),
                      "was made from other inputs (digest " + digest + ", expected " + expected_digest + ")");
   }
-}
-
-}  // namespace
-
-FingerprintRows read_fingerprints(const std::filesystem::path& path, const std::string& expected_digest) {
-  const runtime::TableReader reader(path, shard_schema);
-  check_inputs(reader, path, expected_digest);
-  FingerprintRows rows;
-  rows.first = reader.number("first");
-  rows.type = reader.read<std::uint16_t>("type");
-  rows.orbit = reader.read<std::uint32_t>("orbit");
-  rows.distinct_values = reader.read<std::uint32_t>("distinct_values");
-  rows.symmetries = reader.read<std::uint64_t>("symmetries");
-  rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
-  return rows;
-}
-
-namespace {
-
-/// Reads the columns of terms.
-ShardRows read_terms(const runtime::TableReader& reader) {
   ShardRows rows;
   rows.first = reader.number("first");
   rows.arguments_width = reader.width("arguments");
   rows.sizes_width = reader.width("sizes");
-  rows.level = reader.read<std::uint8_t>("level");
-  rows.output = reader.read<std::uint8_t>("output");
-  rows.type = reader.read<std::uint16_t>("type");
-  rows.instance = reader.read<std::uint16_t>("instance");
-  rows.node = reader.read<std::uint32_t>("node");
-  rows.arguments = reader.read<std::uint32_t>("arguments");
-  rows.sizes = reader.read<std::uint32_t>("sizes");
-  rows.orbit = reader.read<std::uint32_t>("orbit");
-  rows.renaming = reader.read<std::uint32_t>("renaming");
-  rows.symmetries = reader.read<std::uint64_t>("symmetries");
+  visit_columns(rows, [&]<class Value>(const char* name, std::vector<Value>& column, std::uint32_t) {
+    if (is_read(name, columns)) column = reader.read<Value>(name);
+  });
+  if (columns != ShardColumns::Terms) rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
   return rows;
-}
-
-}  // namespace
-
-ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
-  const runtime::TableReader reader(path, shard_schema);
-  check_inputs(reader, path, expected_digest);
-  ShardRows rows = read_terms(reader);
-  rows.orbit_size = reader.read<std::uint32_t>("orbit_size");
-  rows.distinct_values = reader.read<std::uint32_t>("distinct_values");
-  rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
-  return rows;
-}
-
-ShardRows read_shard_terms(const std::filesystem::path& path, const std::string& expected_digest) {
-  const runtime::TableReader reader(path, shard_schema);
-  check_inputs(reader, path, expected_digest);
-  return read_terms(reader);
 }
 
 }  // namespace rulemill::fingerprint

@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -69,18 +68,10 @@ std::uint64_t rows_per_shard(std::uint64_t total);
 
 runtime::TableSummary write_shard(const std::filesystem::path& path, const ShardRows& rows,
                                   const runtime::Attributes& provenance);
-ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest);
-/// Reads the terms without their numbers of renamings and of values, and without fingerprints.
-ShardRows read_shard_terms(const std::filesystem::path& path, const std::string& expected_digest);
-
-/// The columns that a join reads first.
-struct FingerprintRows {
-  std::uint64_t first = 0;
-  std::vector<std::uint16_t> type;
-  std::vector<std::uint32_t> orbit, distinct_values;
-  std::vector<std::uint64_t> symmetries;
-  std::vector<std::uint64_t> fingerprint;  // high, low
-};
-FingerprintRows read_fingerprints(const std::filesystem::path& path, const std::string& expected_digest);
+/// Terms: without their numbers of renamings and of values, and without fingerprints. Fingerprints: what a join reads
+/// first, which are fingerprints, types, orbits, and their numbers of values and symmetries. Other columns stay empty.
+enum class ShardColumns : std::uint8_t { All, Terms, Fingerprints };
+ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest,
+                     ShardColumns columns = ShardColumns::All);
 
 }  // namespace rulemill::fingerprint

@@ -1,6 +1,6 @@
 #include "fingerprint/summary.h"
 
-#include "runtime/process/program_digest.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::fingerprint {
@@ -44,16 +44,14 @@ Summary summary_of(const runtime::Attributes& statistics) {
                               number(prefix + "products"), number(prefix + "orbits"), number(prefix + "rows")});
   }
   summary.graphs.push_back(0);
-  for (std::uint32_t k = 1; statistics.contains("graphs_" + std::to_string(k)); ++k) {
+  for (std::uint32_t k = 1; statistics.contains("graphs_" + std::to_string(k)); ++k)
     summary.graphs.push_back(number("graphs_" + std::to_string(k)));
-  }
   summary.terms = number("terms");
   summary.rows = number("rows");
   std::uint64_t rows = 0;
   for (const LevelStatistics& level : summary.levels) rows += level.rows;
-  if (rows != summary.rows || summary.max_ops == 0) {
+  if (rows != summary.rows || summary.max_ops == 0)
     throw runtime::InputError("manifest.json", "the counts of stage fingerprint do not agree with each other");
-  }
   summary.shards = number("shards");
   summary.shard_bytes = number("shard_bytes");
   summary.value_bytes = number("value_bytes");

@@ -4,25 +4,19 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "dedup/candidates/generalization_cache.h"
-#include "dedup/join/join.h"
 #include "dedup/join/merge_profiles.h"
-#include "enumerate/profile/profile_components.h"
 #include "enumerate/profile/profile_reader.h"
 #include "fingerprint/level_runner.h"
 #include "fingerprint/previous_table.h"
 #include "pipeline/task_statistics.h"
 #include "prove/cache/answer_cache.h"
-#include "prove/generalize_rules.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/manifest.h"
 #include "runtime/mpi/on_first_rank.h"
 #include "runtime/mpi/thread_pool.h"
-#include "runtime/process/event_log.h"
+#include "runtime/process/log.h"
 #include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -307,8 +301,9 @@ prove::ProofStageOptions Discovery::proof_options() const {
 }
 
 void Discovery::prove() {
-  const prove::ProveSummary summary = prove::prove_candidates(options_.out, dedup::candidates_file, candidates_digest(),
-                                                              library_, world_, proof_options());
+  prove::ProveSummary summary = prove::prove_candidates(options_.out, dedup::candidates_file, candidates_digest(),
+                                                        library_, world_, proof_options());
+  proved_ = std::move(summary.results);
   end_stage(prove::prove_stage, summary.seconds, summary.already_done);
   log_tasks(prove::prove_stage, summary.ranks);
   observer_.proved(summary);
@@ -336,8 +331,8 @@ void Discovery::prune() {
   provenance.build = options_.build;
   provenance.solver = "z3 " + prove::Z3Session::version();
   provenance.max_operators = profile_.max_ops;
-  const prove::PruneSummary summary =
-      prove::prune_rules(options_.out, candidates_digest(), library_, provenance, funnel_, world_, proof_options());
+  const prove::PruneSummary summary = prove::prune_rules(options_.out, candidates_digest(), library_, provenance,
+                                                         funnel_, world_, proof_options(), std::move(proved_));
   end_stage(prove::prune_stage, summary.seconds, summary.already_done);
   log_tasks(prove::prune_stage, summary.ranks);
   observer_.pruned(summary);

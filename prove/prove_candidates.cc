@@ -71,8 +71,7 @@ class CandidateRounds {
     while (results_.size() < candidates_.size()) {
       begin_ = results_.size();
       results_.resize(end_of_round(candidates_, begin_));
-      derive();
-      prove();
+      derive_or_prove();
       update_core();
       progress.set(results_.size());
       progress.set_note(std::to_string(core_size_) + " core");
@@ -81,39 +80,39 @@ class CandidateRounds {
   }
 
  private:
-  /// Types the round's candidates and derives them from the core. Those of a failed task remain unknown.
-  void derive() {
-    const auto begin = candidates_.begin() + static_cast<std::ptrdiff_t>(begin_);
-    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(results_.size());
-    const auto failed = [](const std::string&) { return pack(CandidateResult{}); };
-    std::size_t next = begin_;
-    for (const std::string& answer : scheduler_.answer_items(TaskKind::Derive, {begin, end}, failed))
-      results_[next++] = unpack_result(answer);
+  /// Types the round's candidates and derives them from the core. The others are proved or refuted from the
+  /// definitions, each as soon as it is known that the core does not imply it.
+  void derive_or_prove() {
+    std::vector<WorkItem> items;
+    for (std::size_t i = begin_; i < results_.size(); ++i) items.push_back({TaskKind::Derive, candidates_[i]});
+    std::vector<bool> is_tried(items.size());
+    scheduler_.answer_chains(std::move(items), [&](std::size_t item, const TaskScheduler::ItemAnswer& answer) {
+      CandidateResult& result = results_[begin_ + item];
+      std::optional<WorkItem> proof;
+      if (is_tried[item]) {
+        take_proof(answer, result);
+        return proof;
+      }
+      is_tried[item] = true;
+      if (answer.failure.empty()) result = unpack_result(answer.text);
+      result.goal_operators = {};
+      if (result.status == RuleStatus::Unknown)
+        proof = WorkItem{TaskKind::Prove, candidates_[begin_ + item], result.estimated_cost};
+      return proof;
+    });
   }
 
-  /// Proves or refutes the other candidates from the definitions.
-  void prove() {
-    std::vector<WorkItem> items;
-    std::vector<std::size_t> unknown;
-    for (std::size_t i = begin_; i < results_.size(); ++i) {
-      if (results_[i].status != RuleStatus::Unknown) continue;
-      unknown.push_back(i);
-      items.push_back({TaskKind::Prove, candidates_[i], results_[i].estimated_cost});
+  static void take_proof(const TaskScheduler::ItemAnswer& answer, CandidateResult& result) {
+    if (!answer.failure.empty()) {
+      result.detail = answer.failure + "; not final, the next run tries again";
+      return;
     }
-    const std::vector<TaskScheduler::ItemAnswer> answers = scheduler_.answer_items(items);
-    for (std::size_t i = 0; i < unknown.size(); ++i) {
-      CandidateResult& result = results_[unknown[i]];
-      if (!answers[i].failure.empty()) {
-        result.detail = answers[i].failure + "; not final, the next run tries again";
-        continue;
-      }
-      CandidateResult proof = unpack_result(answers[i].text);
-      proof.seconds += result.seconds;
-      proof.estimated_cost = result.estimated_cost;
-      proof.operators = result.operators;
-      if (proof.rule.empty()) proof.rule = result.rule;
-      result = std::move(proof);
-    }
+    CandidateResult proof = unpack_result(answer.text);
+    proof.seconds += result.seconds;
+    proof.estimated_cost = result.estimated_cost;
+    proof.operators = result.operators;
+    if (proof.rule.empty()) proof.rule = result.rule;
+    result = std::move(proof);
   }
 
   /// A rule proved in this round becomes derived if the core and the round's earlier rules imply it. Otherwise it joins
@@ -232,10 +231,11 @@ ProveSummary prove_candidates(const std::filesystem::path& out, const std::strin
       scheduler.use_journal(journal);
       AnswerCache cache(out, library, options.worker_process.worker.prover.seed);
       scheduler.use_cache(cache);
-      const std::vector<CandidateResult> results = CandidateRounds(split_rules(text), scheduler, options).run();
+      std::vector<CandidateResult> results = CandidateRounds(split_rules(text), scheduler, options).run();
       summary = summarize(results);
       write_timings(out / timings_file, results);
       stage.write(outcomes_file, runtime::views_of(to_chunks(results)));
+      summary.results = std::move(results);
       // Other verdicts must be pruned again.
       const std::string pruned = manifest.inputs_digest(prune_stage);
       if (manifest.find(outcomes_file)->checksum != before && !pruned.empty()) manifest.begin(prune_stage, pruned);

@@ -30,7 +30,8 @@ struct ProveSummary {
   std::map<std::string, std::uint64_t> counts_by_status;  // by name of the status
   std::uint64_t queries = 0;
   double seconds = 0;
-  std::vector<RankStatistics> ranks;  // on the first rank
+  std::vector<RankStatistics> ranks;     // on the first rank
+  std::vector<CandidateResult> results;  // on the first rank; none if the stage was finished before
 };
 
 inline constexpr const char* prove_stage = "prove";

@@ -6,7 +6,7 @@
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/core/minimal_core.h"
-#include "prove/tasks/rule_record.h"
+#include "prove/tasks/candidate_result.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/journal.h"
 #include "runtime/files/stage.h"
@@ -54,14 +54,14 @@ class DatabaseWriter {
   }
 
   /// Adds the derived rules that can be certified. Returns the others by position, with the reason.
-  std::map<std::size_t, std::string> add_derived(const std::vector<CandidateResult>& derived,
-                                                 TaskScheduler& scheduler) {
+  std::map<std::size_t, std::string> add_derived(std::vector<CandidateResult>& derived, TaskScheduler& scheduler) {
     const std::size_t first = records_.size();
     records_.resize(first + derived.size());
     std::map<std::size_t, std::string> reasons;
     const auto request = [&](std::size_t item) {
-      return certificate_request(derived[item].rule, algebra::Certificate::Kind::Derivation,
-                                 with_rules_renamed(derived[item].certificate, names_), statements_);
+      std::string& instances = derived[item].certificate;
+      instances = with_rules_renamed(instances, names_);
+      return certificate_request(derived[item].rule, algebra::Certificate::Kind::Derivation, instances, statements_);
     };
     const auto store = [&](std::size_t item, const std::string& answer) {
       CertifiedRecord certified = unpack_record(answer);
@@ -72,10 +72,12 @@ class DatabaseWriter {
       algebra::RuleRecord record;
       record.rule.id = "r" + std::to_string(first + item + 1);
       record.rule.tier = algebra::Tier::Derived;
-      record.certificate = {algebra::Certificate::Kind::Derivation, std::move(certified.certificate)};
+      record.certificate = {algebra::Certificate::Kind::Derivation,
+                            with_rule_instances(certified.certificate, derived[item].certificate)};
       record.statistics = {derived[item].queries, derived[item].instance_count};
       record.example = derived[item].example;
       records_[first + item] = writer_.join(record, certified.parts);
+      derived[item] = {};
     };
     scheduler.answer_each({TaskKind::CertifyRecord, derived.size(), request, store, {}});
     return reasons;
@@ -150,7 +152,8 @@ void append_counts(const PruneSummary& summary, std::vector<std::pair<std::strin
 PruneSummary prune_rules(const std::filesystem::path& out, const std::string& inputs_digest, algebra::Library& library,
                          const algebra::Provenance& provenance,
                          std::vector<std::pair<std::string, std::uint64_t>> funnel,
-                         const runtime::Communicator& communicator, const ProofStageOptions& options) {
+                         const runtime::Communicator& communicator, const ProofStageOptions& options,
+                         std::vector<CandidateResult> results) {
   const runtime::Stopwatch watch;
   PruneSummary summary;
   TaskScheduler scheduler(communicator, library, options.worker_process, prune_stage);
@@ -174,7 +177,8 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     AnswerCache cache(out, library, options.worker_process.worker.prover.seed);
     scheduler.use_cache(cache);
     scheduler.show_progress(options.progress);
-    DatabaseWriter database = prune(read_results(out), scheduler, library, summary);
+    if (results.empty()) results = read_results(out);
+    DatabaseWriter database = prune(std::move(results), scheduler, library, summary);
     append_counts(summary, funnel);
     algebra::Provenance solved = provenance;
     solved.solver = Z3Session::version();

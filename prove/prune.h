@@ -30,11 +30,12 @@ std::vector<CandidateResult> read_dropped(const std::filesystem::path& out);
 /// Appends this stage's rows of the funnel, for the summary and for the database.
 void append_counts(const PruneSummary& summary, std::vector<std::pair<std::string, std::uint64_t>>& funnel);
 
-/// Runs the stage. Collective; the prove stage must be finished. Only the first rank's summary has counts. `funnel` is
-/// stored in the database, followed by this stage's rows.
+/// Runs the stage. Collective; the prove stage must be finished. `results` are its results; without them they are read.
+/// Only the first rank's summary has counts. `funnel` is stored in the database, followed by this stage's rows.
 PruneSummary prune_rules(const std::filesystem::path& out, const std::string& inputs_digest, algebra::Library& library,
                          const algebra::Provenance& provenance,
                          std::vector<std::pair<std::string, std::uint64_t>> funnel,
-                         const runtime::Communicator& communicator, const ProofStageOptions& options);
+                         const runtime::Communicator& communicator, const ProofStageOptions& options,
+                         std::vector<CandidateResult> results = {});
 
 }  // namespace rulemill::prove

@@ -22,7 +22,7 @@ MAY_DEPEND_ON = {
     "optimize": {"runtime", "algebra", "egraph"},
 }
 MAY_DEPEND_ON["pipeline"] = {"runtime", "algebra", "enumerate", "fingerprint", "dedup", "prove"}
-MAY_DEPEND_ON["cli"] = set(MAY_DEPEND_ON) - {"check", "enumerate"}
+MAY_DEPEND_ON["cli"] = set(MAY_DEPEND_ON) - {"check", "dedup", "enumerate"}
 MAY_DEPEND_ON["bench"] = {"runtime", "algebra", "enumerate", "execute", "fingerprint", "dedup", "egraph", "prove"}
 
 # The only includers of each external library's headers, besides their tests.
@@ -39,7 +39,7 @@ INCLUDED_ONLY_BY = {
 
 # The trusted kernel: its maximum size in lines, that of it with all that it includes and their sources, and the other
 # headers that it may include.
-KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2840, 4700
+KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2593, 4398
 KERNEL_TRUSTS = {
     "algebra/operators/expression.h",
     "algebra/operators/function.h",
@@ -47,7 +47,7 @@ KERNEL_TRUSTS = {
     "algebra/operators/law.h",
     "algebra/operators/operator_instance.h",
     "algebra/properties/exact_value.h",
-    "algebra/properties/function_interpreter.h",
+    "algebra/operators/function_interpreter.h",
     "algebra/properties/sum_of_products.h",
     "algebra/sizes/checked.h",
     "algebra/sizes/poly.h",
@@ -58,7 +58,7 @@ KERNEL_TRUSTS = {
 SIZE_FUNCTIONS = {"div", "mod", "min", "max"}
 
 # They are lowered, never raised.
-BOUNDS = {"lines of C++": 97_000, "words of pages": 60_941, "decision records": 43}
+BOUNDS = {"lines of C++": 96_600, "words of pages": 54_075, "decision records": 42}
 MAX_FILE_LINES = 800
 MAX_README_LINES = 15
 MAX_FOLDER_FILES = 25  # sources directly in a folder
@@ -228,8 +228,12 @@ def check_readme(name):
     readme = ROOT / name / "README.md"
     if not readme.is_file():
         yield f"{name}/: no README.md"
-    elif len(readme.read_text(encoding="utf-8").splitlines()) > MAX_README_LINES:
+        return
+    lines = readme.read_text(encoding="utf-8").splitlines()
+    if len(lines) > MAX_README_LINES:
         yield f"{name}/README.md: more than {MAX_README_LINES} lines"
+    if not lines or not lines[0].startswith("# "):
+        yield f"{name}/README.md:1: expected a title, '# …'"
 
 
 def check_operator_names():

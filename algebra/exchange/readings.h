@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algebra/terms/rule_text.h"
+#include "algebra/terms/term.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
@@ -35,5 +36,11 @@ Rule parse_reading(const std::string& text, const std::string& place, Library& l
 /// Returns at most 8 rules. If no reading is well-typed, the first one, so that the prover states the type error.
 /// Throws InputError with the statement's place for a reading that cannot be parsed.
 std::vector<Rule> rules_of(const Statement& statement, Library& library, TermBank& bank, Symbols& symbols);
+
+/// In imported rules, a split without a position is at the end of the first argument of the nearest concatenation
+/// below: for each size parameter that cuts an axis and that no other size determines, adds its equality with the
+/// nearest boundary on that axis, if any, to the condition. Returns the rule unchanged if it does not type, or only
+/// under a narrowing.
+Rule infer_split_positions(const Rule& rule, TermBank& bank, Symbols& symbols);
 
 }  // namespace rulemill::algebra

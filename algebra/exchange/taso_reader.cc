@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "algebra/exchange/infer_split_positions.h"
+#include "algebra/exchange/readings.h"
 #include "algebra/exchange/taso_reader.h"
 #include "runtime/text/error.h"
 #include "taso_rules.pb.h"
@@ -115,9 +115,8 @@ class RuleReader {
       const taso::MapOutput& map = from_.mappedoutput(i);
       const auto check = [&](int op, int output, const Operators& operators, const std::string& side) {
         const std::string what = fmt::format("mapped output {} is output {} of {} operator {}", i, output, side, op);
-        if (op < 0 || op >= operators.size()) {
+        if (op < 0 || op >= operators.size())
           throw RuleProblem{fmt::format("{}; expected one of {} operators, from 0", what, operators.size())};
-        }
       };
       check(map.srcopid(), map.srctsid(), from_.srcop(), "source");
       check(map.dstopid(), map.dsttsid(), from_.dstop(), "target");
@@ -199,9 +198,8 @@ class RuleReader {
   TermId output(const BuiltOperator& built, std::int32_t number, const std::string& where) {
     const std::size_t count =
         built.has_post_operator ? 1 : library_.instance(bank_.node(built.node).instance).outputs.size();
-    if (number < 0 || static_cast<std::size_t>(number) >= count) {
+    if (number < 0 || static_cast<std::size_t>(number) >= count)
       throw RuleProblem{fmt::format("{} has no output {}; expected one of {}, from 0", where, number, count)};
-    }
     return built.has_post_operator ? built.term : bank_.output(built.node, static_cast<std::uint32_t>(number));
   }
 
@@ -231,16 +229,13 @@ class RuleReader {
     check_parameters(current, values);
     std::vector<std::uint32_t> allowed = row.ranks;
     if (row.rank_key) allowed = {static_cast<std::uint32_t>(values.at(*row.rank_key))};
-    if (!arguments.empty() && !allowed.empty() &&
-        std::ranges::find(allowed, bank_.rank(arguments[0])) == allowed.end()) {
+    if (!arguments.empty() && !allowed.empty() && std::ranges::find(allowed, bank_.rank(arguments[0])) == allowed.end())
       throw RankMismatch{fmt::format("{} takes no tensor of rank {}", current.where, bank_.rank(arguments[0]))};
-    }
     const std::uint32_t arity = library_.arity(row.name);
     const std::size_t count = arguments.size();
     const bool folds = row.count_key && arity == 2 && count > 2;
-    if (count != arity && !folds) {
+    if (count != arity && !folds)
       throw RuleProblem{fmt::format("{} has {} inputs; '{}' takes {}", current.where, count, row.name, arity)};
-    }
     const Parameters parameters = read_parameters(current, values);
     BuiltOperator result{
         node(current, parameters, std::span(arguments).first(std::min<std::size_t>(count, arity))), {}, false};
@@ -312,9 +307,8 @@ class RuleReader {
       known |= std::ranges::find(row.ignored, key) != row.ignored.end();
       known |= std::ranges::any_of(row.fixed, [k = key](const auto& pair) { return pair.first == k; });
       known |= std::ranges::any_of(row.shape_keys, [k = key](const auto& shape) { return shape.key == k; });
-      for (const auto& [name, parameter] : row.parameters) {
+      for (const auto& [name, parameter] : row.parameters)
         known |= std::ranges::find(parameter.keys, key) != parameter.keys.end() || is(parameter.permutation);
-      }
       if (!known)
         throw RuleProblem{fmt::format("{} has parameter {}, which {} does not list for '{}'", current.where, key,
                                       table_.origin(), row.name)};
@@ -373,15 +367,14 @@ std::vector<ImportedRule> parse_taso_rules(std::string_view bytes, const std::st
   std::vector<ImportedRule> rules;
   for (int i = 0; i < from.rule_size(); ++i) {
     const std::string name = "t" + std::to_string(i + 1), where = origin + ": rule " + std::to_string(i + 1);
-    try {
-      std::vector<Rule> readings = RuleReader(from.rule(i), table, library, bank, symbols).read();
-      for (std::size_t r = 0; r < readings.size(); ++r) {
-        readings[r].id = readings.size() == 1 ? name : name + "_" + std::to_string(r + 1);
-        rules.push_back({readings[r].id, where, std::move(readings[r]), {}});
+    const auto read = [&] {
+      try {
+        return RuleReader(from.rule(i), table, library, bank, symbols).read();
+      } catch (const RuleProblem& problem) {
+        throw runtime::InputError(where, problem.what);
       }
-    } catch (const RuleProblem& problem) {
-      rules.push_back({name, where, std::nullopt, problem.what});
-    }
+    };
+    append_readings(name, where, read, rules);
   }
   return rules;
 }

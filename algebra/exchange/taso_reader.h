@@ -1,7 +1,6 @@
 // Rules imported from other sources: the parser of TASO's protobuf form (taso_rules.proto).
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,7 +3,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <set>
 
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
@@ -32,9 +31,8 @@ class TableReader {
     for (const toml::node& entry : *list) {
       operators.push_back(read_operator(entry));
       const auto same = [&](const TasoOperator& other) { return other.type == operators.back().type; };
-      if (std::ranges::count_if(operators, same) > 1) {
+      if (std::ranges::count_if(operators, same) > 1)
         fail(entry, "two entries have type " + std::to_string(operators.back().type));
-      }
     }
     return operators;
   }
@@ -96,9 +94,8 @@ class TableReader {
     if (!table.contains("type")) fail(entry, "has no type");
     result.type = number(*table.get("type"), "type");
     const auto name = table["operator"].value<std::string>();
-    if (!name || !library_.has_operator(*name)) {
+    if (!name || !library_.has_operator(*name))
       fail(name ? *table.get("operator") : entry, "names no operator that the definitions have");
-    }
     result.name = *name;
     if (const toml::node* ranks = table.get("ranks")) {
       for (const std::int32_t rank : numbers(*ranks, "ranks")) result.ranks.push_back(static_cast<std::uint32_t>(rank));
@@ -110,9 +107,8 @@ class TableReader {
     read_tuples(table, result);
     read_post_operators(table, result);
     if (const toml::node* parameters = table.get("parameters")) {
-      for (const auto& [parameter, value] : table_of(*parameters, "parameters")) {
+      for (const auto& [parameter, value] : table_of(*parameters, "parameters"))
         result.parameters[std::string(parameter.str())] = read_parameter(std::string(parameter.str()), value, *name);
-      }
     }
     return result;
   }
@@ -130,10 +126,9 @@ class TableReader {
       return list;
     };
     for (const auto& pair : tuples("fixed", 2)) result.fixed.emplace_back(pair[0], pair[1]);
-    for (const auto& triple : tuples("shape_keys", 3)) {
+    for (const auto& triple : tuples("shape_keys", 3))
       result.shape_keys.push_back(
           {triple[0], static_cast<std::uint32_t>(triple[1]), static_cast<std::uint32_t>(triple[2])});
-    }
   }
 
   void read_post_operators(const toml::table& table, TasoOperator& result) const {

@@ -154,9 +154,8 @@ class Compiler {
     if (expr.kind == ExprKind::Constant || expr.kind == ExprKind::InverseSize) return 0;
     if (expr.kind == ExprKind::Read || expr.kind == ExprKind::Apply || expr.kind == ExprKind::Max) return 1;
     std::uint32_t result = 0;
-    for (const ScalarExprPtr& operand : expr.operands) {
+    for (const ScalarExprPtr& operand : expr.operands)
       result = expr.kind == ExprKind::Mul ? result + max_reads(*operand) : std::max(result, max_reads(*operand));
-    }
     return result;
   }
 
@@ -188,9 +187,8 @@ class Compiler {
         break;
     }
     const bool has_too_many_reads = expr.kind == ExprKind::Mul && max_reads(expr) > 2;
-    for (const ScalarExprPtr& operand : expr.operands) {
+    for (const ScalarExprPtr& operand : expr.operands)
       lowered.operands.push_back(has_too_many_reads && max_reads(*operand) > 1 ? hoist(operand) : lower(*operand));
-    }
     if (has_too_many_reads && lowered.operands.size() > 2)
       throw runtime::Error("", instance_.name + ": a product of more than two tensors");
     return lowered;

@@ -8,7 +8,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
@@ -47,17 +46,14 @@ std::vector<std::vector<Value>> evaluate_plan(std::span<const Function> function
         value = scalar(functions[step.functions[0]], std::span<const Value>(arguments.data(), row.size()));
         first_function = 1;
       }
-      for (std::size_t f = first_function; f < step.functions.size(); ++f) {
+      for (std::size_t f = first_function; f < step.functions.size(); ++f)
         value = scalar(functions[step.functions[f]], std::span<const Value>(&value, 1));
-      }
       result[e] = value;
     }
     operands.push_back(result);
   }
   std::vector<std::vector<Value>> outputs;
-  for (std::uint32_t operand : plan.outputs) {
-    outputs.emplace_back(operands[operand].begin(), operands[operand].end());
-  }
+  for (std::uint32_t operand : plan.outputs) outputs.emplace_back(operands[operand].begin(), operands[operand].end());
   return outputs;
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "algebra/operators/function_evaluation.h"
 
@@ -14,7 +13,7 @@ namespace rulemill::algebra {
 
 /// `error` is in unit roundoffs of the type to which results are rounded: a result x adds |x|, and a sum of more than
 /// two terms, which may be added in any order, their absolute values. It is infinite if rounding may decide a
-/// comparison.
+/// comparison. A result that leaves the range of doubles, though its operands are in it, is unknown: NaN.
 struct Tracked {
   double value = 0, error = 0;
 
@@ -27,11 +26,25 @@ struct Tracked {
                                      : bound) {}
 
   static constexpr double infinite = std::numeric_limits<double>::infinity();
+  /// The error of an exponential of 0, such as the weight of a masked element: it is above 0 over the reals.
+  static constexpr double underflow = std::numeric_limits<double>::min();
 };
+
+/// Whether a value of 0 is a sum of such exponentials.
+inline bool is_underflowed(Tracked sum) {
+  return sum.value == 0 && sum.error > 0 && sum.error < std::sqrt(Tracked::underflow);
+}
+
+/// Returns the result of an operation, or NaN if it left the range of doubles though its operands are finite.
+/// `is_zero`: a result of 0 is 0 over the reals, too.
+inline double in_range(double result, double a, double b, bool is_zero) {
+  const bool is_lost = !std::isnormal(result) && !(result == 0 && is_zero) && std::isfinite(a) && std::isfinite(b);
+  return is_lost ? std::numeric_limits<double>::quiet_NaN() : result;
+}
 
 /// Factors of 0 and powers of two round nothing.
 inline Tracked operator*(Tracked a, Tracked b) {
-  const double product = a.value * b.value;
+  const double product = in_range(a.value * b.value, a.value, b.value, a.value == 0 || b.value == 0);
   const auto is_exact = [](double factor) {
     int exponent = 0;
     return factor == 0 || std::abs(std::frexp(factor, &exponent)) == 0.5;
@@ -42,7 +55,7 @@ inline Tracked operator*(Tracked a, Tracked b) {
 }
 
 inline Tracked operator+(Tracked a, Tracked b) {
-  const double sum = a.value + b.value;
+  const double sum = in_range(a.value + b.value, a.value, b.value, true);
   return {sum, a.error + b.error + (a.value == 0 || b.value == 0 ? 0 : std::abs(sum))};
 }
 inline Tracked operator-(Tracked a) { return {-a.value, a.error}; }
@@ -53,7 +66,7 @@ struct TrackedSum {
   std::uint64_t terms = 0;
 
   TrackedSum& operator+=(const TrackedSum& other) {
-    value += other.value;
+    value = in_range(value + other.value, value, other.value, true);
     error += other.error;
     magnitude += other.magnitude;
     terms += other.terms;
@@ -122,6 +135,9 @@ inline Tracked apply(Function::Op op, Tracked a, Tracked b) {
     default:
       break;
   }
+  if (op == Op::Exp && value == 0 && std::isfinite(b.value)) return {0, Tracked::underflow};
+  const double known = in_range(value, a.value, b.value, a.value == 0 || is_unary(op));
+  if (std::isnan(known)) return known;
   double error = std::abs(value) * (op == Op::Div || op == Op::Sqrt ? 1 : 4);
   const auto add_slope = [&](Tracked operand, const auto& at) {
     if (operand.error == 0) return;

@@ -56,10 +56,9 @@ Expander::Inlined Expander::inline_call(const syntax::Call& call) {
       parameters[name] = instance_.parameters.at(value->name);
       for (const SymbolicParameter& symbolic : instance_.symbolic_parameters) {
         if (symbolic.name != value->name) continue;
-        for (std::uint32_t k = 0; k < symbolic.count; ++k) {
+        for (std::uint32_t k = 0; k < symbolic.count; ++k)
           given_sizes[name + (symbolic.is_list ? std::to_string(k) : "")] =
               make_slot(IndexKind::Size, instance_.first_size_parameter + symbolic.first + k);
-        }
       }
     } else if (value->kind == syntax::Index::Kind::Name && declared->kind == syntax::Parameter::Kind::Enum) {
       parameters[name] = value->name;
@@ -80,9 +79,8 @@ Expander::Inlined Expander::inline_call(const syntax::Call& call) {
 Expander::Inlined Expander::inline_instance(const OperatorInstance& inner, const std::vector<Inlined>& arguments,
                                             const std::map<std::string, IndexExprPtr>& given_sizes, syntax::Place at) {
   std::vector<IndexExprPtr> sizes(inner.size_names.size());
-  if (instance_.intermediates.size() + inner.intermediates.size() >= max_composite_tensors) {
+  if (instance_.intermediates.size() + inner.intermediates.size() >= max_composite_tensors)
     fail(at, "a composite of more than " + std::to_string(max_composite_tensors) + " tensors");
-  }
   CompositeStep step;
   step.instance = inner.id;
   std::vector<std::uint32_t> tensors;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {

@@ -1,6 +1,8 @@
 // Expands names, inputs and sizes of an operator at fixed ranks and parameters.
 #include "algebra/expansion/expander.h"
 
+#include <algorithm>
+
 #include "algebra/expansion/pack_lengths.h"
 
 namespace rulemill::algebra {
@@ -89,6 +91,7 @@ const std::vector<std::int64_t>& Expander::list_parameter(const std::string& nam
 }
 
 bool Expander::holds(const syntax::ParameterPredicate& predicate, syntax::Place at) const {
+  if (predicate.parameter == "rank") return std::to_string(rank_) == predicate.value;
   const ParameterValue& value = parameter(predicate.parameter, at);
   if (const auto* number = std::get_if<std::int64_t>(&value)) {
     if (!std::ranges::all_of(predicate.value, [](char c) { return c >= '0' && c <= '9'; }))
@@ -100,9 +103,8 @@ bool Expander::holds(const syntax::ParameterPredicate& predicate, syntax::Place 
   const auto* enum_value = std::get_if<std::string>(&value);
   if (!enum_value) fail(at, "'" + predicate.parameter + "' is neither an enum nor an integer parameter");
   const syntax::Parameter* declared = op_.parameter(predicate.parameter);
-  if (declared && std::ranges::find(declared->enum_values, predicate.value) == declared->enum_values.end()) {
+  if (declared && std::ranges::find(declared->enum_values, predicate.value) == declared->enum_values.end())
     fail(at, "'" + predicate.value + "' is not a value of '" + predicate.parameter + "'");
-  }
   return *enum_value == predicate.value;
 }
 
@@ -137,9 +139,8 @@ IndexExprPtr Expander::size_slot(const std::string& name) {
 
 void Expander::bind_inputs() {
   for (const syntax::Input& input : op_.inputs) {
-    if (std::ranges::find(tensor_names_, input.name) != tensor_names_.end()) {
+    if (std::ranges::find(tensor_names_, input.name) != tensor_names_.end())
       fail(input.place, "two inputs are called '" + input.name + "'");
-    }
     auto& dims = instance_.inputs.emplace_back();
     spreads_.emplace_back();
     pack_starts_.push_back(0);
@@ -265,6 +266,11 @@ void Expander::name_instance(std::span<const std::uint32_t> ranks) {
     for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? "/" : ",") + std::to_string(ranks[i]);
   }
   instance_.name = text;
+}
+
+OperatorInstance expand(const syntax::Operator& op, const Parameters& parameters, std::span<const std::uint32_t> ranks,
+                        const ExpansionContext& context) {
+  return Expander(op, parameters, context).expand(ranks);
 }
 
 }  // namespace rulemill::algebra

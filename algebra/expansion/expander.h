@@ -2,11 +2,9 @@
 // expand_scalar.cc, expand_composite.cc and expand_mapping.cc.
 #pragma once
 
-#include <algorithm>
 #include <map>
-#include <set>
 
-#include "algebra/expansion/expansion_context.h"
+#include "algebra/expansion/expand.h"
 #include "algebra/language/lexer.h"
 #include "algebra/operators/index_tree.h"
 #include "algebra/sizes/checked.h"

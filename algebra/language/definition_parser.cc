@@ -33,11 +33,10 @@ std::string Parser::text_since(std::size_t start) {
   cursor_.rewind(start);
   auto skipped = onnx_tokens_.begin();
   while (cursor_.position() < end) {
-    if (skipped != onnx_tokens_.end() && skipped->first == cursor_.position()) {
+    if (skipped != onnx_tokens_.end() && skipped->first == cursor_.position())
       cursor_.rewind((skipped++)->second);
-    } else {
+    else
       text += cursor_.next().text + " ";
-    }
   }
   cursor_.rewind(end);
   onnx_tokens_.clear();
@@ -146,9 +145,8 @@ void Parser::parse_domain(Parameter& parameter) {
       parameter.enum_values.push_back(cursor_.expect_name("a value"));
   } while (cursor_.accept(","));
   cursor_.expect("}", "after the parameter's values");
-  if (!parameter.enum_values.empty() && !parameter.int_values.empty()) {
+  if (!parameter.enum_values.empty() && !parameter.int_values.empty())
     cursor_.fail(cursor_.peek(), "the values of '" + parameter.name + "' mix names and numbers");
-  }
   parameter.kind = parameter.enum_values.empty() ? Parameter::Kind::Int : Parameter::Kind::Enum;
   if (parameter.enum_values.empty())
     parameter.default_value = parameter.int_values.front();
@@ -186,7 +184,7 @@ void Parser::parse_clause(Operator& op) {
     while (cursor_.accept(","));
   } else if (cursor_.accept("tensor")) {
     op.tensors.push_back(parse_tensor());
-  } else if (const std::size_t start = cursor_.position(); cursor_.accept("onnx")) {
+  } else if (const std::size_t start = cursor_.position(); cursor_.is("onnx") || cursor_.is("aten")) {
     op.onnx.push_back(parse_onnx());
     onnx_tokens_.emplace_back(start, cursor_.position());
   } else if (token.kind == Token::Kind::Name && cursor_.is("[", 1)) {
@@ -195,8 +193,8 @@ void Parser::parse_clause(Operator& op) {
     }
     op.outputs.push_back(parse_tensor());
   } else {
-    cursor_.fail(token,
-                 "expected where, let, tensor, commutative, onnx or an output 'name[…] = …', found " + quoted(token));
+    cursor_.fail(token, "expected where, let, tensor, commutative, onnx, aten or an output 'name[…] = …', found " +
+                            quoted(token));
   }
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 
 #include "algebra/language/lexer.h"
 #include "algebra/language/syntax.h"

@@ -49,10 +49,9 @@ FunctionSyntax Parser::parse_function() {
   do arguments.push_back(cursor_.expect_name("an argument's name"));
   while (cursor_.accept(","));
   cursor_.expect(")", "after the arguments");
-  if (arguments.size() > max_arguments) {
+  if (arguments.size() > max_arguments)
     cursor_.fail(name,
                  "function '" + function.name + "' has more than " + std::to_string(max_arguments) + " arguments");
-  }
   function.arity = static_cast<std::uint32_t>(arguments.size());
   cursor_.expect("=", "before the function's definition");
   parse_real_sum(function, arguments);

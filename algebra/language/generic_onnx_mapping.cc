@@ -94,9 +94,8 @@ GenericOnnxMapping make_generic_mapping(const syntax::Operator& op, std::uint32_
   for (const syntax::ParameterPredicate& predicate : syntax.predicates)
     mapping.enum_values.emplace(predicate.parameter, predicate.value);
   if (!syntax.activation.empty()) mapping.activation_parameter = syntax.activation;
-  for (const syntax::Parameter& parameter : op.parameters) {
+  for (const syntax::Parameter& parameter : op.parameters)
     mapping.parameters.push_back({parameter.name, parameter.kind, parameter.pack, parameter.default_value.has_value()});
-  }
   add_spreads(op, mapping);
   return mapping;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace rulemill::algebra {
 namespace {
@@ -107,9 +106,8 @@ class Lexer {
   }
 
   void emit(Token::Kind kind, std::size_t length) {
-    if (length > max_word_length) {
+    if (length > max_word_length)
       fail("a word of " + std::to_string(length) + " characters; expected at most " + std::to_string(max_word_length));
-    }
     tokens_.push_back({kind, std::string(text_.substr(offset_, length)), line_, column()});
     offset_ += length;
   }

@@ -1,5 +1,6 @@
 // Parses ONNX mappings.
 #include "algebra/language/definition_parser.h"
+#include "algebra/operators/aten_domain.h"
 
 namespace rulemill::algebra::syntax {
 
@@ -39,15 +40,14 @@ double Parser::parse_number() {
 
 void Parser::parse_onnx_inputs(OnnxMappingSyntax& onnx) {
   while (!cursor_.is(")")) {
-    if (cursor_.accept("...")) {
+    if (cursor_.accept("..."))
       onnx.variadic = true;
-    } else if (cursor_.accept("none")) {
+    else if (cursor_.accept("none"))
       onnx.inputs.emplace_back("none", OnnxValueSyntax{});
-    } else if (cursor_.accept("const")) {
+    else if (cursor_.accept("const"))
       onnx.inputs.emplace_back("", parse_onnx_value());
-    } else {
+    else
       onnx.inputs.emplace_back(cursor_.expect_name("an input of the operator"), OnnxValueSyntax{});
-    }
     if (!cursor_.accept(",")) break;
   }
   cursor_.expect(")", "after the ONNX inputs");
@@ -78,8 +78,14 @@ std::string Parser::parse_domain() {
 
 OnnxMappingSyntax Parser::parse_onnx() {
   OnnxMappingSyntax onnx;
+  const bool is_aten = cursor_.next().text == aten_domain;
   onnx.place = here();
-  onnx.op_type = cursor_.expect_name("an ONNX operator");
+  onnx.op_type = cursor_.expect_name(is_aten ? "an operator of ATen" : "an ONNX operator");
+  if (is_aten) {
+    cursor_.expect(".", "after the operator of ATen, before its overload");
+    onnx.op_type += "." + cursor_.expect_name("an overload of the operator");
+    onnx.domain = aten_domain;
+  }
   if (cursor_.accept("(")) parse_onnx_inputs(onnx);
   while (true) {
     if (cursor_.accept("since")) {

@@ -1,6 +1,5 @@
 #include "algebra/library/definition_check.h"
 
-#include <algorithm>
 #include <array>
 #include <random>
 
@@ -21,9 +20,8 @@ void check_laws(syntax::FunctionSyntax& syntax) {
   Function& function = syntax.function;
   for (const syntax::DeclaredLaw& declared : syntax.laws) {
     const LawVerdict verdict = check_law(function, declared.law);
-    if (verdict.kind == LawVerdict::Kind::Refuted) {
+    if (verdict.kind == LawVerdict::Kind::Refuted)
       throw InputError(declared.place, "the law " + declared.text + " does not hold: " + verdict.counterexample);
-    }
     if (verdict.kind == LawVerdict::Kind::Assumed) function.assumed_laws.push_back(declared.text);
     if (declared.law == Law::ZeroToZero) function.maps_zero_to_zero = true;
     if (declared.law == Law::Idempotent) function.idempotent = true;

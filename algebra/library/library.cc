@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "algebra/expansion/pack_lengths.h"
 #include "algebra/language/lexer.h"
 #include "algebra/library/definition_check.h"
 #include "algebra/library/law_equations.h"
 #include "algebra/library/parameters.h"
-#include "algebra/library/unknown_operator.h"
+#include "algebra/operators/aten_domain.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/join_text.h"
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {
 
@@ -30,7 +31,8 @@ struct Library::Impl {
   std::unordered_map<std::string_view, const syntax::Operator*> by_name;
   std::deque<OperatorInstance> instances;
   std::unordered_map<std::string, InstanceId> interned;
-  std::optional<std::set<std::string>> domains;  // of ONNX mappings; nullopt: all
+  std::optional<std::set<std::string>> domains;  // of ONNX mappings; nullopt: all but those of PyTorch's operators
+  std::vector<std::pair<InstanceId, OnnxMapping>> set_aside;
 
   std::vector<std::string> operator_names() const {
     std::vector<std::string> names;
@@ -48,9 +50,13 @@ struct Library::Impl {
     throw InputError("", unknown_operator(name, operator_names()));
   }
 
-  void remove_other_domains(OperatorInstance& instance) const {
-    if (domains)
-      std::erase_if(instance.onnx, [&](const OnnxMapping& mapping) { return !domains->contains(mapping.domain); });
+  /// Of instances of a library that is not restricted, the mappings of PyTorch's operators are kept aside.
+  void remove_other_domains(OperatorInstance& instance) {
+    std::erase_if(instance.onnx, [&](const OnnxMapping& mapping) {
+      const bool is_aten = mapping.domain == aten_domain;
+      if (!domains && is_aten) set_aside.emplace_back(instance.id, mapping);
+      return domains ? !domains->contains(mapping.domain) : is_aten;
+    });
   }
 
   const Function* find_function(const std::string& name, std::uint32_t* index) const {
@@ -155,10 +161,9 @@ void Library::add(std::vector<syntax::Definitions> files) {
   for (syntax::Definitions& file : files) {
     for (syntax::FunctionSyntax& function : file.functions) {
       std::uint32_t first = 0;
-      if (impl_->find_function(function.function.name, &first)) {
+      if (impl_->find_function(function.function.name, &first))
         throw InputError(function.place, "function '" + function.function.name + "' is defined twice, first at " +
                                              impl_->function_places[first]);
-      }
       check_laws(function);
       std::ranges::move(function.equations, std::back_inserter(impl_->equations));
       impl_->functions.push_back(std::move(function.function));
@@ -195,9 +200,8 @@ void Library::add_operator(std::shared_ptr<const syntax::Operator> op) {
     throw InputError(where, "operator '" + op->name + "' is defined twice, first at " + place_of(op->name));
   for (std::size_t i = 0; i < op->parameters.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (op->parameters[i].name == op->parameters[j].name) {
+      if (op->parameters[i].name == op->parameters[j].name)
         throw InputError(where, "operator '" + op->name + "' has two parameters '" + op->parameters[i].name + "'");
-      }
     }
   }
   const ExpansionContext context = impl_->context(*this);
@@ -339,6 +343,8 @@ std::vector<GenericOnnxMapping> Library::onnx_mappings() const {
 void Library::restrict_domains(std::set<std::string> domains) {
   domains.insert("");
   impl_->domains = std::move(domains);
+  for (auto& [id, mapping] : std::exchange(impl_->set_aside, {}))
+    impl_->instances[static_cast<std::size_t>(id)].onnx.push_back(mapping);
   for (OperatorInstance& instance : impl_->instances) impl_->remove_other_domains(instance);
 }
 
@@ -358,8 +364,8 @@ const OperatorInstance& Library::instantiate(const std::string& name, const Para
   if (const auto found = impl_->interned.find(key); found != impl_->interned.end()) return instance(found->second);
   OperatorInstance instance = expand(op, complete, input_ranks, impl_->context(*this));
   check_declared_properties(op, instance, impl_->functions);
-  impl_->remove_other_domains(instance);
   instance.id = static_cast<InstanceId>(impl_->instances.size());
+  impl_->remove_other_domains(instance);
   impl_->instances.push_back(std::move(instance));
   impl_->interned.emplace(key, impl_->instances.back().id);
   return impl_->instances.back();
@@ -381,9 +387,8 @@ std::size_t Library::instance_count() const { return impl_->instances.size(); }
 
 std::vector<std::string> Library::assumed_laws(const std::string& operator_name) const {
   std::vector<std::string> laws;
-  for (const std::uint32_t index : impl_->applied_functions(impl_->transitive_operators(operator_name))) {
+  for (const std::uint32_t index : impl_->applied_functions(impl_->transitive_operators(operator_name)))
     laws.insert(laws.end(), impl_->functions[index].assumed_laws.begin(), impl_->functions[index].assumed_laws.end());
-  }
   return laws;
 }
 
@@ -401,6 +406,10 @@ std::string Library::digest() const {
   for (const auto& op : impl_->operators) hasher.add_text(op->text);
   for (const std::string& text : impl_->function_texts) hasher.add_text(text);
   return runtime::to_hex(hasher.digest128());
+}
+
+std::string unknown_operator(const std::string& name, const std::vector<std::string>& operators) {
+  return runtime::unknown_name("operator", name, operators, "`rulemill operators list`");
 }
 
 }  // namespace rulemill::algebra

@@ -109,4 +109,7 @@ class Library {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Suggests the operators that are close, or says where all are listed.
+std::string unknown_operator(const std::string& name, const std::vector<std::string>& operators);
+
 }  // namespace rulemill::algebra

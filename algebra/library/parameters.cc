@@ -130,18 +130,16 @@ Parameters complete_parameters(const syntax::Operator& op, const Parameters& giv
   for (const syntax::Parameter& declared : op.parameters) {
     if (declared.kind == ParameterKind::Size || declared.kind == ParameterKind::Sizes) continue;
     const auto found = given.find(declared.name);
-    if (found == given.end() && !declared.default_value) {
+    if (found == given.end() && !declared.default_value)
       throw InputError("", where + " needs its parameter '" + declared.name + "'");
-    }
     ParameterValue value = found == given.end() ? *declared.default_value : found->second;
     const bool has_length = declared.kind == ParameterKind::Ints && packs && packs->contains(declared.pack);
     const std::uint32_t length = has_length ? packs->at(declared.pack) : 0;
     if (const auto* one = std::get_if<std::int64_t>(&value); one != nullptr && declared.kind == ParameterKind::Ints)
       value = std::vector<std::int64_t>(length, *one);
-    if (!is_allowed(declared, value, rank, length)) {
+    if (!is_allowed(declared, value, rank, length))
       throw InputError("", where + ": " + declared.name + "=" + to_string(value) + " is not " +
                                describe_domain(declared, rank, length));
-    }
     complete[declared.name] = value;
   }
   return complete;

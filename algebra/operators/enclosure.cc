@@ -1,7 +1,6 @@
 #include "algebra/operators/enclosure.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace rulemill::algebra {
 namespace {

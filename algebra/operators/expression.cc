@@ -1,5 +1,7 @@
 #include "algebra/operators/expression.h"
 
+#include <numeric>
+
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {

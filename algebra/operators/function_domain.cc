@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+
+#include "algebra/operators/function_interpreter.h"
 
 namespace rulemill::algebra {
 
@@ -86,26 +87,15 @@ FunctionRange evaluate_signs(FunctionOp op, Signs a, Signs b) {
 
 FunctionRange range_of(const Function& function, std::span<const Signs> arguments) {
   FunctionRange result;
-  std::vector<Signs> stack;
-  for (const Function::Instruction& instruction : function.program) {
-    if (instruction.op == FunctionOp::Argument) {
-      stack.push_back(arguments[instruction.argument]);
-    } else if (instruction.op == FunctionOp::Number) {
-      stack.push_back(sign_of(instruction.number));
-    } else {
-      const Signs b = stack.back();
-      stack.pop_back();
-      Signs a;
-      if (!is_unary(instruction.op)) {
-        a = stack.back();
-        stack.pop_back();
-      }
-      const FunctionRange made = evaluate_signs(instruction.op, a, b);
-      result.defined &= made.defined;
-      stack.push_back(made.signs);
-    }
-  }
-  if (!stack.empty()) result.signs = stack.back();
+  const auto leaf = [&](const Function::Instruction& instruction) -> std::optional<Signs> {
+    return instruction.op == FunctionOp::Argument ? arguments[instruction.argument] : sign_of(instruction.number);
+  };
+  const auto apply = [&](FunctionOp op, Signs a, Signs b) -> std::optional<Signs> {
+    const FunctionRange made = evaluate_signs(op, a, b);
+    result.defined &= made.defined;
+    return made.signs;
+  };
+  if (!function.program.empty()) result.signs = *interpret<Signs>(function, leaf, apply);
   return result;
 }
 
@@ -115,25 +105,21 @@ bool is_total(const Function& function) {
 }
 
 std::set<std::uint32_t> domain_arguments(const Function& function) {
-  std::set<std::uint32_t> result;
-  std::vector<std::set<std::uint32_t>> stack;
-  for (const Function::Instruction& instruction : function.program) {
-    std::set<std::uint32_t> used;
-    if (instruction.op == FunctionOp::Argument) used.insert(instruction.argument);
-    if (instruction.op != FunctionOp::Argument && instruction.op != FunctionOp::Number) {
-      used = std::move(stack.back());
-      stack.pop_back();
-      const Signs any;
-      const bool partial = !evaluate_signs(instruction.op, any, any).defined;
-      if (partial) result.insert(used.begin(), used.end());
-      if (!is_unary(instruction.op)) {
-        used.insert(stack.back().begin(), stack.back().end());
-        stack.pop_back();
-      }
-      if (instruction.op == FunctionOp::Power) result.insert(used.begin(), used.end());
-    }
-    stack.push_back(std::move(used));
-  }
+  using Arguments = std::set<std::uint32_t>;
+  Arguments result;
+  const auto leaf = [](const Function::Instruction& instruction) -> std::optional<Arguments> {
+    return instruction.op == FunctionOp::Argument ? Arguments{instruction.argument} : Arguments();
+  };
+  const auto apply = [&](FunctionOp op, const Arguments& a, const Arguments& b) -> std::optional<Arguments> {
+    const Signs any;
+    const bool partial = !evaluate_signs(op, any, any).defined;
+    if (partial) result.insert(b.begin(), b.end());
+    Arguments used = b;
+    used.insert(a.begin(), a.end());
+    if (op == FunctionOp::Power) result.insert(used.begin(), used.end());
+    return used;
+  };
+  if (!function.program.empty()) interpret<Arguments>(function, leaf, apply);
   return result;
 }
 
@@ -143,21 +129,15 @@ Enclosure enclosure_of(const Function::Instruction& instruction) {
 }
 
 Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure> arguments, bool& doubtful) {
-  std::vector<Enclosure> stack;
   if (std::ranges::any_of(arguments, &Enclosure::is_undefined)) return Enclosure::undefined();
-  for (const Function::Instruction& instruction : function.program) {
-    if (instruction.op == FunctionOp::Argument) {
-      stack.push_back(arguments[instruction.argument]);
-    } else if (instruction.op == FunctionOp::Number) {
-      stack.push_back(enclosure_of(instruction));
-    } else {
-      const Enclosure b = stack.back();
-      if (!is_unary(instruction.op)) stack.pop_back();
-      stack.back() = apply(instruction.op, stack.back(), b, doubtful);
-      if (stack.back().is_undefined()) return Enclosure::undefined();
-    }
-  }
-  return stack.back();
+  const auto leaf = [&](const Function::Instruction& instruction) -> std::optional<Enclosure> {
+    return instruction.op == FunctionOp::Argument ? arguments[instruction.argument] : enclosure_of(instruction);
+  };
+  const auto apply_defined = [&](FunctionOp op, Enclosure a, Enclosure b) {
+    const Enclosure value = apply(op, a, b, doubtful);
+    return value.is_undefined() ? std::nullopt : std::optional(value);
+  };
+  return interpret<Enclosure>(function, leaf, apply_defined).value_or(Enclosure::undefined());
 }
 
 }  // namespace rulemill::algebra

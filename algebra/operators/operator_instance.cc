@@ -7,9 +7,8 @@ std::string to_string(const ParameterValue& value) {
   if (const auto* enum_value = std::get_if<std::string>(&value)) return *enum_value;
   if (const auto* symbolic = std::get_if<Symbolic>(&value)) return symbolic->min_value == 0 ? "? - 1" : "?";
   std::string text = "[";
-  for (std::int64_t element : std::get<std::vector<std::int64_t>>(value)) {
+  for (std::int64_t element : std::get<std::vector<std::int64_t>>(value))
     text += (text.size() > 1 ? "," : "") + std::to_string(element);
-  }
   return text + "]";
 }
 

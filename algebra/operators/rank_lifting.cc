@@ -22,9 +22,8 @@ class RankLiftingMatcher {
     create_symbols();
     for (const auto& dims : small_.inputs) tensor_packs_.push_back(find_packs(dims));
     if (!match_conditions() || !match_definitions(small_.intermediates, large_.intermediates) ||
-        !match_definitions(small_.outputs, large_.outputs)) {
+        !match_definitions(small_.outputs, large_.outputs))
       return std::nullopt;
-    }
     return slot_map_;
   }
 

@@ -1,6 +1,6 @@
 #include "algebra/properties/exact_value.h"
 
-#include "algebra/properties/function_interpreter.h"
+#include "algebra/operators/function_interpreter.h"
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {

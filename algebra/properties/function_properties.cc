@@ -1,7 +1,8 @@
 #include "algebra/properties/function_properties.h"
 
 #include "algebra/operators/function_domain.h"
-#include "algebra/properties/function_interpreter.h"
+#include "algebra/operators/function_interpreter.h"
+#include "algebra/properties/piecewise_linear.h"
 
 namespace rulemill::algebra {
 
@@ -151,27 +152,8 @@ bool is_exponential(const Function& function) {
   if (function.arity != 1 || function.program.empty() || function.program.back().op != Op::Exp) return false;
   Function inner = function;
   inner.program.pop_back();
-  // The exponent must be a · t + b with b = 0.
-  struct Line {
-    Rational slope{0, 1}, offset{0, 1};
-  };
-  const auto leaf = [](const Function::Instruction& instruction) -> std::optional<Line> {
-    if (instruction.op == Op::Argument) return Line{{1, 1}, {0, 1}};
-    return instruction.exact ? std::optional(Line{{0, 1}, *instruction.exact}) : std::nullopt;
-  };
-  const auto apply = [](Op op, const Line& a, const Line& b) -> std::optional<Line> {
-    const Rational minus_one{-1, 1};
-    if (op == Op::Add) return Line{a.slope + b.slope, a.offset + b.offset};
-    if (op == Op::Sub) return Line{a.slope + minus_one * b.slope, a.offset + minus_one * b.offset};
-    if (op == Op::Mul && a.slope.num == 0) return Line{a.offset * b.slope, a.offset * b.offset};
-    if (op == Op::Div && b.slope.num == 0 && b.offset.num != 0) {
-      const Rational factor = reciprocal(b.offset);
-      return Line{a.slope * factor, a.offset * factor};
-    }
-    if (op == Op::Mul && b.slope.num == 0) return Line{b.offset * a.slope, b.offset * a.offset};
-    return std::nullopt;
-  };
-  const std::optional<Line> line = interpret<Line>(inner, leaf, apply);
+  const std::optional<PiecewiseLinear> exponent = to_piecewise_linear(inner);
+  const std::optional<Line> line = exponent ? exponent->line() : std::nullopt;  // a · t + b
   return line && line->offset.num == 0;
 }
 

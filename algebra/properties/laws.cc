@@ -4,8 +4,8 @@
 #include <array>
 #include <set>
 
+#include "algebra/operators/function_interpreter.h"
 #include "algebra/properties/exact_value.h"
-#include "algebra/properties/function_interpreter.h"
 #include "algebra/properties/function_properties.h"
 #include "algebra/properties/law_counterexample.h"
 #include "algebra/properties/piecewise_linear.h"
@@ -20,45 +20,6 @@ using Op = Function::Op;
 /// The value at zero, if exact arithmetic yields it.
 std::optional<Rational> value_at_zero(const Function& function) {
   return evaluate_exactly(function, std::vector<Rational>(function.arity, Rational{0, 1}));
-}
-
-/// The function of one argument, if its formula is piecewise linear.
-std::optional<PiecewiseLinear> to_piecewise_linear(const Function& function) {
-  const auto leaf = [](const Function::Instruction& instruction) -> std::optional<PiecewiseLinear> {
-    if (instruction.op == Op::Argument) return PiecewiseLinear({{1, 1}, {0, 1}});
-    return instruction.exact ? std::optional(PiecewiseLinear({{0, 1}, *instruction.exact})) : std::nullopt;
-  };
-  const auto constant = [](const PiecewiseLinear& f) -> std::optional<Rational> {
-    const std::optional<Line> line = f.line();
-    return line && line->slope.num == 0 ? std::optional(line->offset) : std::nullopt;
-  };
-  const auto apply = [&](Op op, const PiecewiseLinear& a, const PiecewiseLinear& b) -> std::optional<PiecewiseLinear> {
-    const Rational minus_one{-1, 1};
-    switch (op) {
-      case Op::Add:
-        return a + b;
-      case Op::Sub:
-        return a + b.scaled(minus_one);
-      case Op::Mul:
-        if (const auto factor = constant(a)) return b.scaled(*factor);
-        if (const auto factor = constant(b)) return a.scaled(*factor);
-        return std::nullopt;
-      case Op::Div: {
-        const auto divisor = constant(b);
-        if (!divisor || divisor->num == 0) return std::nullopt;
-        return a.scaled(reciprocal(*divisor));
-      }
-      case Op::Max:
-        return PiecewiseLinear::max(a, b);
-      case Op::Min:
-        return PiecewiseLinear::max(a.scaled(minus_one), b.scaled(minus_one)).scaled(minus_one);
-      case Op::Abs:
-        return PiecewiseLinear::max(b, b.scaled(minus_one));
-      default:
-        return std::nullopt;
-    }
-  };
-  return interpret<PiecewiseLinear>(function, leaf, apply);
 }
 
 /// A function multiplied out, and the names of its partial applications (divisors, arguments of roots and so on). A
@@ -110,9 +71,8 @@ std::optional<NormalForm> normal_form(const Function& function, ArgumentChange c
       case Op::Mul:
         return a * b;
       case Op::Div:
-        if (const auto divisor = b.constant(); divisor && divisor->num != 0) {
+        if (const auto divisor = b.constant(); divisor && divisor->num != 0)
           return a * SumOfProducts::constant(reciprocal(*divisor));
-        }
         return even_or_odd_factor(b, "1/", Op::Div) * a;
       case Op::Asin:
       case Op::Tanh:

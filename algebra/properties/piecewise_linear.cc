@@ -2,9 +2,13 @@
 
 #include <algorithm>
 
+#include "algebra/operators/function_interpreter.h"
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
+
+using Op = Function::Op;
+
 namespace {
 
 constexpr std::size_t max_breakpoints = 1000;
@@ -104,6 +108,44 @@ std::optional<Rational> PiecewiseLinear::find_difference(const PiecewiseLinear& 
     if (a.at(t) != b.at(t)) return t;
   }
   return std::nullopt;
+}
+
+std::optional<PiecewiseLinear> to_piecewise_linear(const Function& function) {
+  const auto leaf = [](const Function::Instruction& instruction) -> std::optional<PiecewiseLinear> {
+    if (instruction.op == Op::Argument) return PiecewiseLinear({{1, 1}, {0, 1}});
+    return instruction.exact ? std::optional(PiecewiseLinear({{0, 1}, *instruction.exact})) : std::nullopt;
+  };
+  const auto constant = [](const PiecewiseLinear& f) -> std::optional<Rational> {
+    const std::optional<Line> line = f.line();
+    return line && line->slope.num == 0 ? std::optional(line->offset) : std::nullopt;
+  };
+  const auto apply = [&](Op op, const PiecewiseLinear& a, const PiecewiseLinear& b) -> std::optional<PiecewiseLinear> {
+    const Rational minus_one{-1, 1};
+    switch (op) {
+      case Op::Add:
+        return a + b;
+      case Op::Sub:
+        return a + b.scaled(minus_one);
+      case Op::Mul:
+        if (const auto factor = constant(a)) return b.scaled(*factor);
+        if (const auto factor = constant(b)) return a.scaled(*factor);
+        return std::nullopt;
+      case Op::Div: {
+        const auto divisor = constant(b);
+        if (!divisor || divisor->num == 0) return std::nullopt;
+        return a.scaled(reciprocal(*divisor));
+      }
+      case Op::Max:
+        return PiecewiseLinear::max(a, b);
+      case Op::Min:
+        return PiecewiseLinear::max(a.scaled(minus_one), b.scaled(minus_one)).scaled(minus_one);
+      case Op::Abs:
+        return PiecewiseLinear::max(b, b.scaled(minus_one));
+      default:
+        return std::nullopt;
+    }
+  };
+  return interpret<PiecewiseLinear>(function, leaf, apply);
 }
 
 }  // namespace rulemill::algebra

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algebra/operators/expression.h"
+#include "algebra/operators/function.h"
 
 namespace rulemill::algebra {
 
@@ -43,5 +44,8 @@ class PiecewiseLinear {
   std::vector<Rational> breakpoints_;  // ascending
   std::vector<Line> pieces_;           // one more than breakpoints; neighbours differ
 };
+
+/// The function of one argument, if its formula is piecewise linear.
+std::optional<PiecewiseLinear> to_piecewise_linear(const Function& function);
 
 }  // namespace rulemill::algebra

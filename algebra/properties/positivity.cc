@@ -1,6 +1,5 @@
 #include "algebra/properties/positivity.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "algebra/properties/function_interpreter.h"
+#include "algebra/operators/function_interpreter.h"
 #include "algebra/properties/positivity.h"
 #include "algebra/properties/sum_of_products.h"
 #include "algebra/sizes/checked.h"

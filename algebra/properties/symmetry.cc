@@ -21,9 +21,8 @@ class CanonicalForm {
     for (std::size_t slot = 0; slot < slots.size(); ++slot)
       sizes.emplace_back(symbols_.size("s" + std::to_string(slot)));
     for (const std::uint32_t slot : slots) sizes_.push_back(sizes[slot]);
-    for (std::uint32_t i = 0; i <= instance.index_slots + max_rank; ++i) {
+    for (std::uint32_t i = 0; i <= instance.index_slots + max_rank; ++i)
       indices_.emplace_back(symbols_.index("i" + std::to_string(i)));
-    }
   }
 
   std::string type_rule() {
@@ -177,9 +176,8 @@ std::optional<std::vector<std::uint32_t>> exchange_slots(const OperatorInstance&
 }  // namespace
 
 std::optional<std::string> find_asymmetry(const OperatorInstance& instance, std::span<const Function> functions) {
-  if (instance.inputs.size() != 2 || instance.size_parameter_count() != 0) {
+  if (instance.inputs.size() != 2 || instance.size_parameter_count() != 0)
     return "only an operator of two inputs can be commutative";
-  }
   const std::optional<std::vector<std::uint32_t>> exchanged = exchange_slots(instance);
   if (!exchanged) return "its two inputs differ in their dimensions";
   if (instance.input_scalar_kinds[0] != instance.input_scalar_kinds[1])

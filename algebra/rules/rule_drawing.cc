@@ -4,7 +4,6 @@
 #include <span>
 
 #include "algebra/rules/drawing.h"
-#include "algebra/sizes/shape_text.h"
 
 namespace rulemill::algebra {
 
@@ -30,14 +29,12 @@ std::string parameters_text(NodeId id, const TermBank& bank, const Symbols& symb
   }
   const std::size_t declared =
       instance.symbolic_parameters.empty() ? node.sizes.size() : instance.symbolic_parameters[0].first;
-  for (std::size_t i = 0; i < declared; ++i) {
+  for (std::size_t i = 0; i < declared; ++i)
     add(instance.size_names[instance.first_size_parameter + i], symbols.to_string(node.sizes[i]));
-  }
   for (const SymbolicParameter& parameter : instance.symbolic_parameters) {
-    for (std::uint32_t k = 0; k < parameter.count; ++k) {
+    for (std::uint32_t k = 0; k < parameter.count; ++k)
       add(instance.size_names[instance.first_size_parameter + parameter.first + k],
           symbols.to_string(parameter.to_number(node.sizes[parameter.first + k])));
-    }
   }
   return text;
 }
@@ -51,7 +48,7 @@ runtime::Json draw_side(const Rule& rule, const std::vector<TermId>& roots, cons
     const auto [known, is_new] = inputs.try_emplace(id, 0);
     if (is_new) {
       const auto at = static_cast<std::size_t>(std::ranges::find(rule.variables, id) - rule.variables.begin());
-      const std::string shape = at < rule.shapes.size() ? shape_text(rule.shapes[at], rule.packs, symbols) : "";
+      const std::string shape = at < rule.shapes.size() ? symbols.to_string(rule.shapes[at], rule.packs) : "";
       known->second = drawing.add({DrawnNode::Kind::Input, bank.term(id).name, shape, shape});
     }
     return known->second;

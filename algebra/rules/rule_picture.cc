@@ -34,9 +34,8 @@ class Side {
     }
     const bool named_before = names_.contains(term.node);
     std::string name;
-    if (uses_.at(term.node) > 1) {
+    if (uses_.at(term.node) > 1)
       name = " #" + std::to_string(names_.try_emplace(term.node, names_.size() + 1).first->second);
-    }
     const OperatorInstance& instance = bank_.instance_of(id);
     const std::string output = instance.outputs.size() > 1 ? "." + instance.outputs[term.output].name : "";
     lines_.push_back(first + instance.operator_name + output + (named_before ? "" : parameters(term.node)) + name);

@@ -72,9 +72,8 @@ class RuleReader {
     if (std::ranges::find(rule.variables, term) != rule.variables.end())
       fail(field, "has the name " + variable.name() + " of another variable");
     Shape shape;
-    for (int d = 0; d < variable.shape_size(); ++d) {
+    for (int d = 0; d < variable.shape_size(); ++d)
       shape.push_back(read_size(variable.shape(d), field + "." + at("shape", d)));
-    }
     rule.variables.push_back(term);
     rule.shapes.push_back(std::move(shape));
     variables_.push_back(term);
@@ -106,9 +105,8 @@ class RuleReader {
       fail(field,
            "names the unknown operator '" + node.operator_() + "'; give the folder that defines it with --definitions");
     Parameters parameters;
-    for (const proto::Parameter& parameter : node.parameters()) {
+    for (const proto::Parameter& parameter : node.parameters())
       parameters[parameter.name()] = read_value(parameter, field + ".parameters " + parameter.name());
-    }
     std::vector<TermId> arguments;
     std::vector<std::uint32_t> ranks;
     for (int a = 0; a < node.arguments_size(); ++a) {
@@ -116,9 +114,7 @@ class RuleReader {
       ranks.push_back(bank_.rank(arguments.back()));
     }
     std::vector<Poly> sizes;
-    for (int s = 0; s < node.sizes_size(); ++s) {
-      sizes.push_back(read_size(node.sizes(s), field + "." + at("sizes", s)));
-    }
+    for (int s = 0; s < node.sizes_size(); ++s) sizes.push_back(read_size(node.sizes(s), field + "." + at("sizes", s)));
     if (library_.has_explicit_rank(node.operator_()))
       ranks.push_back(find_pack_length(node.operator_(), parameters, ranks, sizes.size()));
     const OperatorInstance& instance = instantiate(node.operator_(), parameters, ranks, field);

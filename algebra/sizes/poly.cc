@@ -47,11 +47,10 @@ std::optional<Monomial> Monomial::divided_by(const Monomial& divisor) const {
   Monomial quotient;
   const Atom* next = divisor.begin();
   for (const Atom atom : *this) {
-    if (next != divisor.end() && *next == atom) {
+    if (next != divisor.end() && *next == atom)
       ++next;
-    } else {
+    else
       quotient.atoms_[quotient.size_++] = atom;
-    }
   }
   if (next != divisor.end()) return std::nullopt;
   return quotient;
@@ -168,9 +167,8 @@ void Poly::add_scaled(const Poly& other, std::int64_t factor) {
   for (const Term& term : other.terms_) {
     while (i < terms_.size() && terms_[i].monomial < term.monomial) sum.push_back(terms_[i++]);
     std::int64_t coefficient = checked_multiply(term.coefficient, factor);
-    if (i < terms_.size() && terms_[i].monomial == term.monomial) {
+    if (i < terms_.size() && terms_[i].monomial == term.monomial)
       coefficient = checked_add(terms_[i++].coefficient, coefficient);
-    }
     if (coefficient != 0) sum.push_back({term.monomial, coefficient});
   }
   sum.insert(sum.end(), terms_.begin() + static_cast<std::ptrdiff_t>(i), terms_.end());
@@ -191,9 +189,8 @@ Poly operator*(const Poly& poly, const Poly::Term& term) {
   Poly result;
   if (term.coefficient == 0) return result;
   result.terms_.reserve(poly.terms_.size());
-  for (const Poly::Term& t : poly.terms_) {
+  for (const Poly::Term& t : poly.terms_)
     result.terms_.push_back({t.monomial * term.monomial, checked_multiply(t.coefficient, term.coefficient)});
-  }
   return result;
 }
 
@@ -203,9 +200,8 @@ Poly operator*(const Poly& a, const Poly& b) {
   std::vector<Poly::Term> terms;
   terms.reserve(a.terms_.size() * b.terms_.size());
   for (const Poly::Term& s : a.terms_) {
-    for (const Poly::Term& t : b.terms_) {
+    for (const Poly::Term& t : b.terms_)
       terms.push_back({s.monomial * t.monomial, checked_multiply(s.coefficient, t.coefficient)});
-    }
   }
   return Poly::from_terms(std::move(terms));
 }

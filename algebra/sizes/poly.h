@@ -148,7 +148,8 @@ class Symbols {
   bool is_positive(const Poly& poly) const { return is_nonnegative(poly - 1); }
 
   std::string to_string(const Poly& poly) const;
-  std::string to_string(const Shape& shape) const;  // "[m, 2*k]"
+  /// "[d..., m, 2*k]": a pack is followed by dots.
+  std::string to_string(const Shape& shape, std::span<const Atom> packs = {}) const;
 
   /// The state to roll back to. Rolling back removes later atoms; new ones get the same numbers again.
   struct Mark {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "algebra/sizes/poly.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
 
@@ -41,20 +42,22 @@ std::string Symbols::to_string(const Poly& poly) const {
   if (positive != terms.end()) std::rotate(terms.begin(), positive, positive + 1);
   std::string text;
   for (const Poly::Term& term : terms) {
-    if (term.coefficient < 0) {
+    if (term.coefficient < 0)
       text += text.empty() ? "-" : " - ";
-    } else if (!text.empty()) {
+    else if (!text.empty())
       text += " + ";
-    }
     text += to_string(term);
   }
   return text;
 }
 
-std::string Symbols::to_string(const Shape& shape) const {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + to_string(shape[i]);
-  return text + "]";
+std::string Symbols::to_string(const Shape& shape, std::span<const Atom> packs) const {
+  const auto text = [&](const Poly& dim) {
+    const auto atom = dim.atom();
+    const bool is_pack = atom && std::ranges::find(packs, *atom) != packs.end();
+    return to_string(dim) + (is_pack ? "..." : "");
+  };
+  return "[" + runtime::join_text(shape, text) + "]";
 }
 
 }  // namespace rulemill::algebra

@@ -182,11 +182,10 @@ Poly Symbols::substitute(const Poly& poly, const Substitution& substitution) {
         touched = true;
       }
     }
-    if (touched) {
+    if (touched)
       changed.push_back(product * fixed);
-    } else {
+    else
       kept.push_back(fixed);
-    }
   }
   if (changed.empty()) return poly;
   Poly result = Poly::from_terms(std::move(kept));
@@ -240,9 +239,8 @@ std::int64_t Symbols::evaluate(const Poly& poly, const std::function<std::int64_
       }
       const std::int64_t l = evaluate(e.left, value);
       const std::int64_t r = evaluate(e.right, value);
-      if (e.kind == Kind::FloorDiv && r == 0) {
+      if (e.kind == Kind::FloorDiv && r == 0)
         throw runtime::Error("polynomial", "division by zero in " + to_string(Poly(atom)));
-      }
       product = checked_multiply(product, e.kind == Kind::FloorDiv ? floor_quotient(l, r)
                                           : e.kind == Kind::Min    ? std::min(l, r)
                                                                    : std::max(l, r));

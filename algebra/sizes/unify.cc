@@ -115,9 +115,8 @@ Poly Unifier::without_common_factors(const Poly& poly) const {
 }
 
 bool Unifier::unify(const Poly& a, const Poly& b) {
-  if (++steps_ > max_steps) {
+  if (++steps_ > max_steps)
     throw runtime::Error("typing", "takes more than " + std::to_string(max_steps) + " equations between sizes");
-  }
   const Poly equation = without_common_factors(resolve(a - b));
   if (equation.is_zero()) return true;
   if (symbols_->is_positive(equation) || symbols_->is_positive(-equation)) return false;

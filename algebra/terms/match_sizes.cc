@@ -69,9 +69,7 @@ std::optional<Substitution> match_sizes(std::span<const std::pair<Poly, Poly>> p
       }
       // pattern = factor · size + rest
       const std::vector<Poly> powers = equation.pattern.coefficients_in(*size);
-      if (powers.size() != 2 || symbols.contains(powers[0], *size) || symbols.contains(powers[1], *size)) {
-        continue;
-      }
+      if (powers.size() != 2 || symbols.contains(powers[0], *size) || symbols.contains(powers[1], *size)) continue;
       const Poly factor = symbols.substitute(powers[1], bound);
       const Poly rest = symbols.substitute(powers[0], bound);
       std::optional<Poly> value = exact_quotient(equation.actual - rest, factor, symbols);

@@ -1,7 +1,6 @@
 #include "algebra/terms/narrowing.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 #include "algebra/terms/size_condition.h"

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "algebra/language/poly_parser.h"
-#include "algebra/library/unknown_operator.h"
+#include "algebra/library/library.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/join_text.h"
 
@@ -239,9 +239,8 @@ class RuleParser {
   /// Reports an undefined name. A name that this or a later `let` defines would close a cycle.
   [[noreturn]] void fail_unknown(const Token& at) {
     const std::string& name = at.text;
-    if (name == current_definition_) {
+    if (name == current_definition_)
       cursor_.fail(at, "'" + name + "' is used in its own definition; expected a graph without cycles");
-    }
     for (std::size_t ahead = 0; cursor_.peek(ahead).kind != Token::Kind::End; ++ahead) {
       if (cursor_.is("rule", ahead) || cursor_.is("property", ahead)) break;
       if (!cursor_.is("let", ahead) || cursor_.peek(ahead + 1).text != name) continue;

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "algebra/operators/function_domain.h"
-#include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
@@ -21,9 +20,8 @@ std::string text_of(TermId id, const std::vector<TermId>& positives, const TermB
   if (is_positive_operator(instance) && std::ranges::find(positives, node.arguments[0]) != positives.end())
     return bank.term(node.arguments[0]).name;
   std::string text = instance.operator_name + "(";
-  for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+  for (std::size_t i = 0; i < node.arguments.size(); ++i)
     text += (i == 0 ? "" : ", ") + text_of(node.arguments[i], positives, bank, symbols);
-  }
   std::string parameters;
   auto add = [&](const std::string& name, const std::string& value) {
     parameters += (parameters.empty() ? "" : ", ") + name + "=" + value;
@@ -81,7 +79,7 @@ std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& sym
     const Term& variable = bank.term(rule.variables[i]);
     text += (i == 0 ? "" : ", ") + variable.name;
     text +=
-        i < rule.shapes.size() ? shape_text(rule.shapes[i], rule.packs, symbols) : ":" + std::to_string(variable.rank);
+        i < rule.shapes.size() ? symbols.to_string(rule.shapes[i], rule.packs) : ":" + std::to_string(variable.rank);
     if (std::ranges::find(positives, rule.variables[i]) != positives.end()) text += " of positive";
   }
   text += ")";
@@ -121,14 +119,29 @@ bool applies_partial_function(const ScalarExpr& expr, std::span<const Function> 
 
 }  // namespace
 
-bool applies_partial_function(const Rule& rule, const TermBank& bank) {
+bool applies_partial_function(const OperatorInstance& instance, const Library& library) {
   const auto applies = [&](const TensorDefinition& tensor) {
-    return applies_partial_function(*tensor.body, bank.library().functions());
+    return applies_partial_function(*tensor.body, library.functions());
   };
+  return std::ranges::any_of(instance.outputs, applies) || std::ranges::any_of(instance.intermediates, applies);
+}
+
+bool applies_partial_function(const Rule& rule, const TermBank& bank) {
   return std::ranges::any_of(nodes_of(rule, bank), [&](NodeId node) {
-    const OperatorInstance& instance = bank.library().instance(bank.node(node).instance);
-    return std::ranges::any_of(instance.outputs, applies) || std::ranges::any_of(instance.intermediates, applies);
+    return applies_partial_function(bank.library().instance(bank.node(node).instance), bank.library());
   });
+}
+
+std::vector<TermId> dropped_variables(const Rule& rule, const TermBank& bank) {
+  std::vector<TermId> dropped = rule.variables;
+  std::erase_if(dropped, [&](TermId variable) {
+    const auto has = [&](TermId side) {
+      const std::vector<TermId> variables = bank.variables({&side, 1});
+      return std::ranges::find(variables, variable) != variables.end();
+    };
+    return std::ranges::equal(rule.source, rule.target, {}, has, has);
+  });
+  return dropped;
 }
 
 }  // namespace rulemill::algebra

@@ -6,11 +6,10 @@ SizeCondition at_least_zero(const Poly& poly) {
   std::vector<Poly::Term> left;
   std::vector<Poly::Term> right;
   for (const Poly::Term& term : poly.terms()) {
-    if (term.coefficient < 0) {
+    if (term.coefficient < 0)
       left.push_back({term.monomial, -term.coefficient});
-    } else {
+    else
       right.push_back(term);
-    }
   }
   SizeCondition condition{Relation::Le, Poly::from_terms(std::move(left)), Poly::from_terms(std::move(right))};
   if (condition.right.constant_term() == 0 && condition.left.constant_term() == 1) {

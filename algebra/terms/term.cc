@@ -57,10 +57,9 @@ NodeId TermBank::apply(InstanceId instance_id, std::span<const TermId> arguments
   RM_CHECK(arguments.size() == instance.inputs.size() && sizes.size() == instance.size_parameter_count(),
            instance.name + " applied to a wrong number of arguments or sizes");
   for (TermId argument : arguments) {
-    if (terms_[number(argument)].depth >= max_depth) {
+    if (terms_[number(argument)].depth >= max_depth)
       throw runtime::InputError("",
                                 "a term of more than " + std::to_string(max_depth) + " operators one above another");
-    }
   }
   Node node{instance_id, {arguments.begin(), arguments.end()}, {sizes.begin(), sizes.end()}};
   if (instance.commutative && precedes(node.arguments[1], node.arguments[0]))

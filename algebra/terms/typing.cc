@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <tuple>
 
@@ -58,7 +57,7 @@ class TypeInference {
           return fail("the declared shape of " + bank_.term(variable).name + " has another rank");
         for (const Poly& dim : shape) {
           declare(dim);
-          if (!dim.atom()) positive_.push_back(dim);
+          if (!dim.atom()) add_positive(dim);
         }
       } else {
         for (std::uint32_t d = 0; d < rank; ++d) {
@@ -131,9 +130,8 @@ class TypeInference {
       slots.push_back(*bound[s]);
     }
     for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p) slots.push_back(Poly(0));
-    for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p) {
+    for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p)
       slots[instance.first_size_parameter + p] = size_parameter(id, instance.first_size_parameter + p, node.sizes[p]);
-    }
     for (const Comparison& condition : instance.conditions) {
       if (!add_operator_condition(condition, slots))
         return fail(place(id) + ": the condition of " + instance.operator_name + " on its sizes cannot hold");
@@ -147,17 +145,21 @@ class TypeInference {
       Shape shape;
       for (const IndexExprPtr& dim : instance.outputs[o].dims) {
         shape.push_back(evaluate(*dim, slots, {}, symbols_));
-        positive_.push_back(shape.back());
+        add_positive(shape.back());
       }
       types_[bank_.output(id, o)] = std::move(shape);
     }
+  }
+
+  void add_positive(const Poly& size) {
+    if (std::ranges::find(positive_, size) == positive_.end()) positive_.push_back(size);
   }
 
   /// A number in a candidate is an example: of a boundary below, or of a fresh size.
   Poly size_parameter(NodeId id, std::uint32_t slot, const Poly& given) {
     if (!example_ || !given.constant()) {
       declare(given);
-      positive_.push_back(given);
+      add_positive(given);
       return given;
     }
     const PositionContext context{bank_, types_, slots_, [this](const Poly& poly) {
@@ -409,9 +411,8 @@ class TypeInference {
     }
     for (const NodeId id : nodes) {
       const OperatorInstance& instance = bank_.library().instance(bank_.node(id).instance);
-      for (std::size_t s = 0; s < instance.size_names.size(); ++s) {
+      for (std::size_t s = 0; s < instance.size_names.size(); ++s)
         namer.add(unifier_.resolve(slots_.at(id)[s]), instance.size_names[s]);
-      }
     }
     for (const Poly& equation : unifier_.residue()) namer.add(equation);
     if (typed_sides_) {
@@ -465,7 +466,7 @@ class TypeInference {
   Unifier unifier_;
   std::unordered_map<TermId, Shape> types_;
   std::unordered_map<NodeId, std::vector<Poly>> slots_;
-  std::vector<Poly> positive_;               // dimensions and sizes of nodes
+  std::vector<Poly> positive_;               // the different dimensions and sizes of nodes
   std::vector<SizeCondition> guarantees_;    // conditions of the operators
   std::size_t source_guarantee_count_ = 0;   // of these: of the source's
   std::vector<SizeCondition> inequalities_;  // conditions of the rule other than equations

@@ -294,7 +294,7 @@ def measure_all(models, given):
                           **(rows.get(name, {}) if given.threads != 1 else {}), **found}
         content["results"] = list(rows.values())
         write(given.json, content)
-        print(table.line({**rows[name], **found}), flush=True)
+        print(table.line(table.cells({**rows[name], **found})), flush=True)
     return content
 
 
@@ -327,7 +327,7 @@ def main():
         models = {name: models[name] for name in given.names or models}
     else:
         models = {name: {} for name in given.names or sorted(path.stem for path in given.folder.glob("*.onnx"))}
-    print(table.HEAD, flush=True)
+    table.print_head()
     table.summarize(measure_all(models, given)["results"])
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the results of measure.py as a table with means: `table.py OUT.json [--gains] [--into FILE]`.
+"""Prints the results of measure.py as a table with means: `table.py OUT.json [--faster | --gains] [--into FILE]`.
 
-With `--gains`, prints who gains: one line for each kind of models. With `--into`, they replace what FILE (such as docs/results.md) has between the lines `<!-- table.py -->` and `<!-- end -->`.
+With `--faster`, prints the models that became faster, without other optimizers, and the means of all. With `--gains`, prints who gains:
+one line for each kind of models. With `--into`, they replace what FILE (such as docs/results.md) has between the lines
+`<!-- table.py -->` and `<!-- end -->`.
 
 Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
 result is the model. *wrong*: the result computes something else, and is not counted. *products*: the share of time that convolutions
@@ -20,8 +22,8 @@ import sys
 FASTER, SLOWER = 1.03, 0.99
 WRONG = 1e-2  # the largest difference of an output, relative to its largest value, from which on a result is no form of the model
 PEERS = ("onnxslim", "onnxsim", "onnxscript", "onnxoptimizer", "transformers")
-HEAD = f"""| model | ms | 1 thread | 2 threads | by hand | {' | '.join(PEERS)} | s | MB | products, % | limit |
-|{'---|' * (9 + len(PEERS))}"""
+COLUMNS = ("model", "ms", "1 thread", "2 threads", "by hand", *PEERS, "s", "MB", "products, %", "limit")
+OF_PAGE = (0, 1, 2, 3, 4, len(COLUMNS) - 1)  # the columns of `--faster`
 
 
 def measured(row, threads):
@@ -61,16 +63,28 @@ def limit(row):
     return result["ratio"] / result["products"] if result.get("products") else None
 
 
-def line(row):
+def cells(row):
     if "failure" in row:
-        return f"| {row['model']} | not measured: {' '.join(row['failure'].split())[:120]} |{' |' * (7 + len(PEERS))}"
+        return [row["model"], f"not measured: {' '.join(row['failure'].split())[:120]}"] + [""] * (len(COLUMNS) - 2)
     forms, two = row["forms"], row.get("threads_2", {}).get("forms", {})
     note = "" if effect(row) == "rules" else f", {effect(row)}"
     others = [peer_cell(row, peer) for peer in PEERS]
-    cells = [row["model"], f"{forms['model']['milliseconds']:.1f}", factor(forms["rulemill"]) + note, factor(two.get("rulemill")),
-             f"{forms['by hand']['ratio']:.2f}" if "by hand" in forms else "", *others, f"{row['seconds']:.0f}",
-             f"{row['peak_bytes'] / 1e6:.0f}", f"{percent(forms['model'])} → {percent(forms['rulemill'])}", f"{limit(row):.2f}" if limit(row) else "?"]
-    return "| " + " | ".join(cells) + " |"
+    return [row["model"], f"{forms['model']['milliseconds']:.1f}", factor(forms["rulemill"]) + note, factor(two.get("rulemill")),
+            f"{forms['by hand']['ratio']:.2f}" if "by hand" in forms else "", *others, f"{row['seconds']:.0f}",
+            f"{row['peak_bytes'] / 1e6:.0f}", f"{percent(forms['model'])} → {percent(forms['rulemill'])}", f"{limit(row):.2f}" if limit(row) else "?"]
+
+
+def is_faster(row):
+    return any(found and found[0]["rulemill"] >= FASTER for found in (measured(row, threads) for threads in (1, 2)))
+
+
+def line(texts, columns=range(len(COLUMNS))):
+    return "| " + " | ".join(texts[column] for column in columns) + " |"
+
+
+def print_head(columns=range(len(COLUMNS))):
+    print(line(COLUMNS, columns))
+    print("|" + "---|" * len(columns), flush=True)
 
 
 def counts(ratios):
@@ -80,13 +94,15 @@ def counts(ratios):
             f"{FASTER} or more, {sum(each < SLOWER for each in ratios)} below {SLOWER}")
 
 
-def summary_of(rows, threads):
-    """Means of the first measurements, also by form, effect and kind, and the models that are slower."""
+def summary_of(rows, threads, mean_only):
+    """The mean of the first measurements; unless `mean_only`, also by form, effect and kind, and the models that are slower."""
     found = [(row, *measured(row, threads)) for row in rows if measured(row, threads)]
     if not found:
         return
     ours = [ratios["rulemill"] for _, ratios, _ in found]
-    print(f"\n{threads} thread{'s' * (threads > 1)}: {counts(ours)}.\n")
+    print(f"\n{threads} thread{'s' * (threads > 1)}: {counts(ours)}.", end="\n" if mean_only else "\n\n")
+    if mean_only:
+        return
     for name, property_of in (("form", lambda row: row.get("form")), ("effect", effect), ("kind", lambda row: row.get("kind"))):
         groups = collections.defaultdict(list)
         for row, ratios, _ in found:
@@ -108,12 +124,14 @@ def summary_of(rows, threads):
                   f"rulemill on the same models: {statistics.geometric_mean(ours):.3f}")
 
 
-def summarize(results):
+def summarize(results, means_only=False):
     rows = [row for row in results if "forms" in row]
     if not rows:
         return
     for threads in (1, 2):
-        summary_of(rows, threads)
+        summary_of(rows, threads, means_only)
+    if means_only:
+        return
     shares = [[row["forms"][form].get("products") for form in ("model", "rulemill")] for row in rows]
     shares = [pair for pair in shares if None not in pair]
     if shares:
@@ -178,7 +196,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("json", type=pathlib.Path)
     parser.add_argument("--into", type=pathlib.Path)
-    parser.add_argument("--gains", action="store_true")
+    printed_part = parser.add_mutually_exclusive_group()
+    printed_part.add_argument("--faster", action="store_true")
+    printed_part.add_argument("--gains", action="store_true")
     given = parser.parse_args()
     try:
         results = json.loads(given.json.read_text())["results"]
@@ -189,10 +209,11 @@ def main():
         if given.gains:
             print_gains([row for row in results if "forms" in row])
         else:
-            print(HEAD)
-            for row in results:
-                print(line(row))
-            summarize(results)
+            columns = OF_PAGE if given.faster else range(len(COLUMNS))
+            print_head(columns)
+            for row in filter(is_faster, results) if given.faster else results:
+                print(line(cells(row), columns))
+            summarize(results, given.faster)
     if not given.into:
         print(printed.getvalue(), end="")
         return

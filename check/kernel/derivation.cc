@@ -80,16 +80,8 @@ class DerivationChecker {
   }
 
   void require(const char* what, const Guard& goal) {
-    const Guard claim{goal.equality, solved(goal.poly)};
-    const auto follows = [&](const Guard& fact) {
-      return !fact.equality && atoms_.is_nonnegative(claim.poly - fact.poly);
-    };
-    Obligation obligation{what, given_, claim, {}, lemmas_};
-    if ((!claim.equality && (atoms_.is_nonnegative(claim.poly) || std::ranges::any_of(given_, follows))) ||
-        is_trivial(obligation))
-      ++result_.trivial;
-    else if (required_.insert(claim).second)
-      result_.obligations.push_back(std::move(obligation));
+    const Guard claim = atoms_.substitute(goal, solutions_);
+    if (required_.insert(claim).second) result_.obligations.push_back({what, given_, claim, lemmas_});
   }
 
   /// Returns the text of a term, and adds the conditions under which its new nodes are well-typed to `conditions`.

@@ -16,7 +16,6 @@ struct RuleInstance {
 
 struct CheckedDerivation {
   std::vector<Obligation> obligations;
-  std::size_t trivial = 0;
   std::string script;  // over uninterpreted functions: a solver must answer "unsat"
 };
 

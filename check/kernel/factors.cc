@@ -33,30 +33,30 @@ std::optional<Rational> exact_value(const Function& function, const std::vector<
   return algebra::evaluate_exactly(function, numbers);
 }
 
-Sum number_sum(Rational value) { return value.num == 0 ? Sum{} : Sum{number(value)}; }
-
 }  // namespace
 
-void Kernel::require_by_signs(const Sum& sum, bool or_zero, const Context& context, const Step& step) {
-  for (const SignOptions& options : {SignOptions{}, SignOptions{true}, SignOptions{true, true}}) {
-    auto obligations = shown_by_signs(sum, or_zero, context.given, statement_, options);
-    if (obligations) return require(std::move(*obligations), step);
+void Kernel::require_by_signs(const Sum& sum, SignClaim claim, const Context& context, const Step& step,
+                              bool undefined_is_zero) {
+  for (const auto& [points, integers] : {std::pair(false, false), {true, false}, {true, true}}) {
+    std::vector<Obligation> needed;
+    const auto [defined, signs] =
+        range_of(sum, context.given, statement_, {points, integers, undefined_is_zero}, needed);
+    const bool is_nonnegative = !signs.negative && (!signs.zero || claim != SignClaim::Positive);
+    if (claim == SignClaim::Defined ? !defined : !is_nonnegative) continue;
+    for (Obligation& each : needed) {
+      each.lemmas = step.lemmas;
+      on_obligation_(std::move(each));
+    }
+    return;
   }
-  throw CheckError{"signs do not show that it is positive: " + statement_.text(sum)};
+  const std::string what = claim == SignClaim::Defined ? "defined: " : "positive: ";
+  throw CheckError{"signs do not show that it is " + what + statement_.text(sum)};
 }
 
-void Kernel::require_defined(const Factor& application, const Context& context, const Step& step,
-                             bool undefined_is_zero) {
-  for (const bool points : {false, true}) {
-    auto obligations = defined_by_signs(application, context.given, statement_, {points, false, undefined_is_zero});
-    if (obligations) return require(std::move(*obligations), step);
-  }
-  throw CheckError{"signs do not show that it is defined: " + statement_.text(application)};
-}
-
-Sum Kernel::change_factor(Product product, std::size_t f, const Context& context, const Step& step) {
+Sum Kernel::change_factor(Product product, const Context& context, const Step& step) {
   const Context inside = within(context, product);
-  Factor& factor = product.factors[f];
+  const std::size_t f = step.position(1);
+  Factor& factor = at(product.factors, f, "factor");
   switch (step.op) {
     case Op::Equal: {
       Poly& index = at(factor.index, step.position(2), "index");
@@ -65,6 +65,12 @@ Sum Kernel::change_factor(Product product, std::size_t f, const Context& context
       index = step.polys[0];
       break;
     }
+    case Op::Indicators:
+    case Op::Reindex:
+      change_maximum(factor, inside, step);
+      break;
+    case Op::Law:
+      return apply_law(product, context, step);
     case Op::Within:
       run(at(factor.arguments, step.position(2), "argument"), within(inside, factor), at(step.blocks, 0, "block"));
       break;
@@ -101,11 +107,10 @@ Sum Kernel::change_factor(Product product, std::size_t f, const Context& context
     case Op::Scale: {
       expect(factor.kind == Kind::Max && step.sums.size() == 2, "the factor is not a maximum, or a value is missing");
       const Sum &scale = step.sums[0], &rest = step.sums[1];
-      check_named(scale, inside.scope);
-      check_named(rest, within(inside, factor).scope);
-      expect(canonical(multiply(scale, rest), atoms_) == canonical(factor.arguments.at(0), atoms_),
-             "the maximum is of another product");
-      require_by_signs(scale, true, inside, step);
+      check_scope(scale, inside.scope, true);
+      check_scope(rest, within(inside, factor).scope, true);
+      expect(is_same(multiply(scale, rest), factor.arguments.at(0)), "the maximum is of another product");
+      require_by_signs(scale, SignClaim::Nonnegative, inside, step);
       factor.arguments[0] = rest;
       return multiply(Sum{product}, scale);
     }
@@ -118,12 +123,15 @@ Sum Kernel::change_factor(Product product, std::size_t f, const Context& context
     case Op::DivideMax:
       divide_max(factor, inside, step);
       break;
-    case Op::Signs:
-      expect(factor.kind == Kind::Defined, "the factor does not say where a function is defined");
+    case Op::Signs: {
       // Undefined values in the condition that is shown have conditions of their own.
-      require_defined(factor, inside, step, !definedness_ || factor != definedness_->condition.factors.at(0));
+      const bool is_shown_condition = definedness_ && factor == definedness_->condition.factors.at(0);
+      expect(std::exchange(factor.kind, Kind::Apply) == Kind::Defined,
+             "the factor does not say where a function is defined");
+      require_by_signs(to_sum(factor), SignClaim::Defined, inside, step, !is_shown_condition);
       erase_at(product.factors, f);
       break;
+    }
     case Op::Given:
       given(factor, inside, step);
       erase_at(product.factors, f);
@@ -137,30 +145,14 @@ Sum Kernel::change_factor(Product product, std::size_t f, const Context& context
 /// The expression with a sum for each variable. Functions of numbers have their exact values, if `folds`, since a law
 /// is used for them, too.
 Sum Kernel::instance(const ScalarExpr& expression, const std::vector<Sum>& values, bool folds) const {
-  switch (expression.kind) {
-    case ScalarExpr::Kind::Constant:
-      return number_sum(expression.value);
-    case ScalarExpr::Kind::Read:
-      return at(values, expression.tensor, "value of a variable");
-    case ScalarExpr::Kind::Add: {
-      Sum sum;
-      for (const auto& operand : expression.operands) sum = subtract(sum, negated(instance(*operand, values, folds)));
-      return sum;
-    }
-    case ScalarExpr::Kind::Mul: {
-      Sum product = {number({1, 1})};
-      for (const auto& operand : expression.operands) product = multiply(product, instance(*operand, values, folds));
-      return product;
-    }
-    case ScalarExpr::Kind::Apply: {
-      Factor factor{Kind::Apply, statement_.function(expression.function).representative, {}, {}, {}, {}};
-      for (const auto& operand : expression.operands) factor.arguments.push_back(instance(*operand, values, true));
-      const auto value = folds ? exact_value(statement_.function(factor.symbol), factor.arguments) : std::nullopt;
-      return value ? number_sum(*value) : to_sum(std::move(factor));
-    }
-    default:
-      throw CheckError{"a law with an expression of unknown kind"};
-  }
+  return evaluate(expression, [&](const ScalarExpr& part) {
+    if (part.kind == ScalarExpr::Kind::Read) return at(values, part.tensor, "value of a variable");
+    expect(part.kind == ScalarExpr::Kind::Apply, "a law with an expression of unknown kind");
+    Factor factor{Kind::Apply, statement_.function(part.function).representative, {}, {}, {}, {}};
+    for (const auto& operand : part.operands) factor.arguments.push_back(instance(*operand, values, true));
+    const auto value = folds ? exact_value(statement_.function(factor.symbol), factor.arguments) : std::nullopt;
+    return value ? number_sum(*value) : to_sum(std::move(factor));
+  });
 }
 
 /// R · s = R · t for an instance s = t of a law whose conditions hold. The product is R · s, where s is one product.
@@ -173,31 +165,27 @@ Sum Kernel::apply_law(const Product& product, const Context& context, const Step
   expect(left.size() == 1 && left[0].coefficient.num != 0, "this side of the law is not one product");
   Product rest = product;
   std::set<std::size_t> factors(step.positions.begin() + 1, step.positions.end());
-  for (auto f = factors.rbegin(); f != factors.rend(); ++f) {
-    at(rest.factors, *f, "factor");
-    erase_at(rest.factors, *f);
-  }
+  erase(rest.factors, factors, "factor");
   for (const Atom atom : left[0].bound) expect(std::erase(rest.bound, atom) == 1, "the law binds another index");
   for (const Guard& guard : left[0].guards) expect(std::erase(rest.guards, guard) > 0, "the law has another guard");
   rest.coefficient = rest.coefficient * algebra::reciprocal(left[0].coefficient);
-  check_scope({rest}, context.scope);
-  if (!left[0].bound.empty() || !left[0].guards.empty()) check_finite({rest});
+  check_scope({rest}, context.scope, !left[0].bound.empty() || !left[0].guards.empty());
   const Context inside = within(context, rest);
-  for (const Sum& value : step.sums) check_named(value, inside.scope);
+  for (const Sum& value : step.sums) check_scope(value, inside.scope, true);
   const Product whole = multiply(rest, left[0]);
   Product same = product;
   same.bound = whole.bound;
-  expect(canonical({whole}, atoms_) == canonical({same}, atoms_), "the factors are not an instance of the law");
+  expect(is_same({whole}, {same}), "the factors are not an instance of the law");
   std::size_t blocks = 0;
   for (const auto& [kind, expression] : law->conditions) {
     const Sum value = instance(*expression, step.sums, kind != LawEquation::Condition::Kind::Defined);
     check_scope(value, inside.scope);
     if (kind == LawEquation::Condition::Kind::Positive)
-      require_by_signs(value, false, inside, step);
+      require_by_signs(value, SignClaim::Positive, inside, step);
     else if (kind == LawEquation::Condition::Kind::Zero)
       check_vanishes(value, inside, at(step.blocks, blocks++, "block"), "a condition of the law is not shown");
     else
-      require_defined(at(value, 0, "application").factors.at(0), inside, step, true);
+      require_by_signs(value, SignClaim::Defined, inside, step);
   }
   const Sum right = instance(step.reversed ? *law->left : *law->right, step.sums, true);
   Sum result = multiply(Sum{std::move(rest)}, right);
@@ -301,17 +289,15 @@ void Kernel::given(const Factor& factor, const Context& inside, const Step& step
   expect(factor.kind == Kind::Defined, "the factor does not say where a function is defined");
   expect(definedness_ != nullptr, "conditions of the other side are given only where a definedness condition is shown");
   DefinednessCondition other = at(definedness_->others, step.position(2), "condition of the other side");
-  require_point(other.guards, other.bound, step.polys, inside, step);
-  Images images;
-  for (std::size_t i = 0; i < other.bound.size(); ++i) images[other.bound[i]] = step.polys[i];
+  const Images images = require_point(other.guards, other.bound, step.polys, inside, step);
   Factor& known = other.factors.at(0);
   for_each_poly(known, [&](Poly& poly) { poly = atoms_.substitute(poly, images); });
-  check_scope(known, inside.scope);
+  check_scope(to_sum(known), inside.scope);
   if (step.reversed) {
     expect(statement_.function(known.symbol).parity != 0, "the function has no parity law");
     known.arguments.at(0) = negated(known.arguments[0]);
   }
-  expect(canonical(known, atoms_) == canonical(factor, atoms_), "the condition is another one");
+  expect(is_same(to_sum(known), to_sum(factor)), "the condition is another one");
 }
 
 }  // namespace rulemill::check

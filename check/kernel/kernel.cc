@@ -16,10 +16,6 @@ std::set<std::size_t> distinct_positions(const Sum& sum, const Step& step) {
   return result;
 }
 
-void erase(Sum& sum, const std::set<std::size_t>& positions) {
-  for (auto p = positions.rbegin(); p != positions.rend(); ++p) erase_at(sum, *p);
-}
-
 Images to_images(const Step::Assignment& assignment) {
   Images images(assignment.begin(), assignment.end());
   expect(images.size() == assignment.size(), "an index has two values");
@@ -28,27 +24,8 @@ Images to_images(const Step::Assignment& assignment) {
 
 }  // namespace
 
-void Kernel::require(Obligation obligation) {
-  const bool of_sizes = obligation.goal && !obligation.goal->equality && atoms_.is_nonnegative(obligation.goal->poly);
-  if (of_sizes || is_trivial(obligation))
-    ++trivial_;
-  else
-    on_obligation_(std::move(obligation));
-}
-
-void Kernel::require(const Step& step, const char* what, Guards given, Guard goal) {
-  require({what, std::move(given), std::move(goal), {}, step.lemmas});
-}
-
-void Kernel::require(std::vector<Obligation> obligations, const Step& step) {
-  for (Obligation& obligation : obligations) {
-    obligation.lemmas = step.lemmas;
-    require(std::move(obligation));
-  }
-}
-
-void Kernel::require_point(const Guards& guards, const std::vector<Atom>& bound, std::span<const Poly> point,
-                           const Context& context, const Step& step) {
+Images Kernel::require_point(const Guards& guards, const std::vector<Atom>& bound, std::span<const Poly> point,
+                             const Context& context, const Step& step) {
   expect(point.size() == bound.size(), "expected a point with one polynomial per index");
   Images at;
   for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -56,6 +33,7 @@ void Kernel::require_point(const Guards& guards, const std::vector<Atom>& bound,
     at[bound[i]] = point[i];
   }
   for (const Guard& guard : guards) require(step, "a range has a point", context.given, atoms_.substitute(guard, at));
+  return at;
 }
 
 void Kernel::check_scope(const Poly& poly, const std::set<Atom>& scope) const {
@@ -67,44 +45,25 @@ void Kernel::check_scope(const Poly& poly, const std::set<Atom>& scope) const {
   }
 }
 
-void Kernel::check_scope(const Guards& guards, const std::set<Atom>& scope) const {
-  for (const Guard& guard : guards) check_scope(guard.poly, scope);
-}
-
 template <class Range>
-void Kernel::enter(const Range& range, std::set<Atom>& scope) const {
+void Kernel::enter(const Range& range, std::set<Atom>& scope, bool is_finite) const {
   for (const Atom atom : range.bound) {
     if (atoms_.kind(atom) != Atoms::Kind::Bound) throw CheckError{atoms_.text(Poly(atom)) + " cannot be bound"};
     if (!scope.insert(atom).second) throw CheckError{atoms_.text(Poly(atom)) + " is bound twice"};
   }
-  check_scope(range.guards, scope);
+  for (const Guard& guard : range.guards) check_scope(guard.poly, scope);
+  if (is_finite) check_finite(range.bound, range.guards);
 }
 
-void Kernel::check_scope(const Sum& sum, const std::set<Atom>& scope) const {
+void Kernel::check_scope(const Sum& sum, const std::set<Atom>& scope, bool is_finite) const {
   for (const Product& product : sum) {
     std::set<Atom> inside = scope;
-    enter(product, inside);
-    for (const Factor& factor : product.factors) check_scope(factor, inside);
-  }
-}
-
-void Kernel::check_scope(const Factor& factor, std::set<Atom> scope) const {
-  enter(factor, scope);
-  for (const Poly& poly : factor.index) check_scope(poly, scope);
-  for (const Sum& argument : factor.arguments) check_scope(argument, scope);
-}
-
-void Kernel::check_named(const Sum& sum, const std::set<Atom>& scope) const {
-  check_scope(sum, scope);
-  check_finite(sum);
-}
-
-void Kernel::check_finite(const Sum& sum) const {
-  for (const Product& product : sum) {
-    check_finite(product.bound, product.guards);
+    enter(product, inside, is_finite);
     for (const Factor& factor : product.factors) {
-      check_finite(factor.bound, factor.guards);
-      for (const Sum& argument : factor.arguments) check_finite(argument);
+      std::set<Atom> inner = inside;
+      enter(factor, inner, is_finite);
+      for (const Poly& poly : factor.index) check_scope(poly, inner);
+      for (const Sum& argument : factor.arguments) check_scope(argument, inner, is_finite);
     }
   }
 }
@@ -140,66 +99,44 @@ void Kernel::check_vanishes(Sum sum, const Context& context, const std::vector<S
 void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   if (step.op == Op::Order) return order(sum, context, step);
   if (step.op == Op::Replace) return replace(sum, context, step);
-  if (step.op == Op::Indicators && !step.targets_maximum) return indicators(sum, context, step);
+  if (step.op == Op::Indicators && !step.targets_maximum)
+    return indicators(sum, distinct_positions(sum, step), context, step);
   const std::size_t p = step.position(0);
-  Product& product = at(sum, p, "product");
-  const Context inside = within(context, product);
-  if (step.targets_maximum) {
-    Factor& maximum = at(product.factors, step.position(1), "factor");
-    expect(maximum.kind == Factor::Kind::Max, "the factor is not a maximum");
-    if (step.op == Op::Reindex) {
-      reindex(maximum, inside, step, &maximum.arguments.at(0));
-    } else {
-      expect(step.op == Op::Indicators && step.indicators.size() == 1 && !step.indicators[0].coefficient,
-             "expected a step on the range of a maximum");
-      Guards changed = changed_guards(maximum.guards, step.indicators[0], within(inside, maximum).scope);
-      require(to_obligations("two ranges are equal", inside.given, {{{1, 1}, maximum.guards}, {{-1, 1}, changed}}, {}),
-              step);
-      maximum.guards = std::move(changed);
-    }
-  } else if (step.op == Op::Reindex) {
-    reindex(product, context, step, nullptr);
-  } else if (step.op == Op::Count) {
-    count(product, context, step);
-  } else {
-    at(product.factors, step.position(1), "factor");
-    const Sum parts = step.op == Op::Law ? apply_law(product, context, step)
-                                         : change_factor(product, step.position(1), context, step);
-    check_scope(parts, context.scope);
-    if (parts.size() == 1) return void(sum[p] = parts[0]);
-    erase_at(sum, p);
-    sum.insert(sum.end(), parts.begin(), parts.end());
-    return;
-  }
-  check_scope({sum[p]}, context.scope);
+  Sum parts = {at(sum, p, "product")};
+  if (step.op == Op::Count)
+    count(parts[0], context, step);
+  else if (step.op == Op::Reindex && !step.targets_maximum)
+    reindex(parts[0], context, step);
+  else
+    parts = change_factor(parts[0], context, step);
+  check_scope(parts, context.scope);
+  if (parts.size() == 1) return void(sum[p] = std::move(parts[0]));
+  erase_at(sum, p);
+  sum.insert(sum.end(), parts.begin(), parts.end());
 }
 
-bool Kernel::equal_but_for_guards(const Product& a, const Product& b) const {
-  if (a.bound == b.bound && a.factors == b.factors) return true;
-  if (a.factors.size() != b.factors.size() || !std::ranges::is_permutation(a.bound, b.bound)) return false;
-  const auto factors = [&](const Product& product) {
-    std::vector<Factor> result;
-    for (const Factor& factor : product.factors) result.push_back(canonical(factor, atoms_));
-    return result;
-  };
-  return std::ranges::is_permutation(factors(a), factors(b));
+/// The range of a maximum is changed like that of a product with the body of the maximum as its one factor.
+void Kernel::change_maximum(Factor& maximum, const Context& inside, const Step& step) {
+  expect(maximum.kind == Factor::Kind::Max, "the factor is not a maximum");
+  Sum range = {{{1, 1}, std::exchange(maximum.guards, {}), std::exchange(maximum.bound, {}), {}}};
+  range[0].factors.push_back(std::move(maximum));
+  if (step.op == Op::Reindex)
+    reindex(range[0], inside, step);
+  else
+    indicators(range, {0}, inside, step);
+  expect(range.size() == 1 && range[0].coefficient == Rational{1, 1}, "expected a step on the range of a maximum");
+  maximum = std::move(range[0].factors[0]);
+  maximum.guards = std::move(range[0].guards), maximum.bound = std::move(range[0].bound);
 }
 
-Guards Kernel::changed_guards(const Guards& guards, const Step::Indicator& change, const std::set<Atom>& scope) const {
-  check_scope(change.with, scope);
-  expect(std::ranges::adjacent_find(change.without, std::greater_equal()) == change.without.end(),
-         "the positions of guards do not ascend");
-  Guards result = guards;
-  for (auto g = change.without.rbegin(); g != change.without.rend(); ++g) {
-    at(result, *g, "guard");
-    erase_at(result, *g);
-  }
-  return conjunction(std::move(result), change.with);
+bool Kernel::equal_but_for_guards(Product a, Product b) const {
+  if (!std::ranges::is_permutation(a.bound, b.bound)) return false;
+  b.bound = a.bound, b.guards = a.guards, b.coefficient = a.coefficient;
+  return a == b || is_same({a}, {b});
 }
 
-void Kernel::indicators(Sum& sum, const Context& context, const Step& step) {
-  std::set<std::size_t> members = distinct_positions(sum, step);
-  const std::size_t onto = step.position(0);
+void Kernel::indicators(Sum& sum, std::set<std::size_t> members, const Context& context, const Step& step) {
+  const std::size_t onto = step.targets_maximum ? 0 : step.position(0);
   const Product first = sum[onto];
   const std::set<Atom> scope = within(context, first).scope;
   IndicatorSum terms;
@@ -212,32 +149,35 @@ void Kernel::indicators(Sum& sum, const Context& context, const Step& step) {
   for (const Step::Indicator& change : step.indicators) {
     Product& result = results.emplace_back(first);
     result.coefficient = change.coefficient.value_or(first.coefficient);
-    result.guards = changed_guards(first.guards, change, scope);
+    expect(std::ranges::adjacent_find(change.without, std::greater_equal()) == change.without.end(),
+           "the positions of guards do not ascend");
+    erase(result.guards, {change.without.begin(), change.without.end()}, "guard");
+    for (const Guard& guard : change.with) check_scope(guard.poly, scope);
+    result.guards = conjunction(std::move(result.guards), change.with);
     terms.emplace_back(-result.coefficient, result.guards);
     // Then their ranges are in those of the members, and finite.
     expect((result.coefficient * results[0].coefficient).num > 0, "the new products have different signs");
   }
-  require(to_obligations("products have equal values", context.given, std::move(terms), {}), step);
+  require_zero({"products have equal values", context.given, {}, step.lemmas}, terms, atoms_, on_obligation_);
   if (!results.empty()) {
     sum[onto] = results[0];
     members.erase(onto);
     sum.insert(sum.end(), results.begin() + 1, results.end());
   }
-  erase(sum, members);
+  erase(sum, members, "product");
 }
 
 /// φ maps the new range {u: G(φ), u = ψ(φ(u))} to the old one {b: G}, and ψ maps it back. φ(ψ(b)) = b where G holds,
 /// and ψ(φ(u)) = u in the new range, so both are bijections. A maximum may leave out the equation for an index that it
 /// is not of, if ψ maps to the new range nevertheless. An atom x that is not bound here has the value φ(x) in both.
-template <class Range>
-void Kernel::reindex(Range& range, const Context& outside, const Step& step, const Sum* body) {
+void Kernel::reindex(Product& range, const Context& outside, const Step& step) {
   const Context inside = within(outside, range);
   const Images images = to_images(step.images), inverse = to_images(step.inverse);
   std::vector<Atom> bound = range.bound;
   std::erase_if(bound, [&](Atom atom) { return images.contains(atom); });
   for (const auto& [atom, value] : step.inverse) bound.push_back(atom);
   std::set<Atom> scope = outside.scope;
-  enter(Product{{1, 1}, {}, bound, {}}, scope);
+  enter(Product{{1, 1}, {}, bound, {}}, scope, false);
   for (const auto& [atom, value] : images) check_scope(value, scope);
   for (const auto& [atom, value] : inverse) check_scope(value, inside.scope);
   Guards equations;  // of the new range
@@ -250,9 +190,7 @@ void Kernel::reindex(Range& range, const Context& outside, const Step& step, con
       Images others = images;
       others.erase(atom);
       equations.push_back({true, atoms_.substitute(Poly(atom), others) - value});
-    } else if (body && std::ranges::none_of(*body, [&, index = atom](const Product& part) {
-                 return depends_on(part, {index}, atoms_);
-               })) {
+    } else if (step.targets_maximum && !depends_on(range.factors[0], {atom}, atoms_)) {
       is_onto = false;
       continue;
     }
@@ -273,12 +211,11 @@ void Kernel::count(Product& product, const Context& context, const Step& step) {
   expect(step.polys.size() == 2 && std::erase(product.bound, index) == 1, "the index is not bound there");
   const Poly &low = step.polys[0], &high = step.polys[1];
   const Context inside = within(context, product);  // without the index
-  check_scope(low, inside.scope);
-  check_scope(high, inside.scope);
+  for (const Poly& end : step.polys) check_scope(end, inside.scope);
   const Guard least{false, Poly(index) - low}, most{false, high - Poly(index)};
   expect(std::erase(product.guards, least) > 0 && std::erase(product.guards, most) > 0,
          "the index has a different range");
-  check_finite(Sum{product});  // also where the range is empty
+  check_scope({product}, context.scope, true);  // its ranges are finite also where this one is empty
   require(step, "a range has a nonnegative size", within(context, product).given, {false, high - low + 1});
   product.factors.push_back(integer_factor(high - low + 1));
 }
@@ -293,7 +230,7 @@ void Kernel::replace(Sum& sum, const Context& context, const Step& step) {
   const Sum wanted =
       step.sums.empty() ? at(argument_at(3).second->arguments, step.position(5), "argument") : step.sums[0];
   const Context inside = argument_context(context, *product, *factor);
-  check_named(wanted, inside.scope);
+  check_scope(wanted, inside.scope, true);
   check_vanishes(subtract(changed, wanted), inside, at(step.blocks, 0, "block"),
                  "the arguments are not shown to be equal");
   changed = wanted;
@@ -302,14 +239,12 @@ void Kernel::replace(Sum& sum, const Context& context, const Step& step) {
 
 void Kernel::order(Sum& sum, const Context& context, const Step& step) {
   const std::set<std::size_t> members = distinct_positions(sum, step);
-  const auto range = [&](std::size_t p) {
-    Guards guards = sum[p].guards;
-    std::ranges::sort(guards);
-    return std::pair(std::set<Atom>(sum[p].bound.begin(), sum[p].bound.end()), std::move(guards));
+  const auto range = [](const Product& of) {
+    return std::pair(std::set(of.bound.begin(), of.bound.end()), std::set(of.guards.begin(), of.guards.end()));
   };
   Sum products;
   for (const std::size_t p : members) {
-    expect(range(p) == range(*members.begin()), "the products have different guards or bound indices");
+    expect(range(sum[p]) == range(sum[*members.begin()]), "the products have different guards or bound indices");
     products.push_back({sum[p].coefficient, {}, {}, sum[p].factors});
   }
   std::string_view letters = step.name;
@@ -321,10 +256,10 @@ void Kernel::order(Sum& sum, const Context& context, const Step& step) {
   };
   const Guards given = within(context, sum[*members.begin()]).given;
   evaluate_in_cases(products, given, statement_, next_letter, [&](std::string script) {
-    on_obligation_({"products cancel in every case", {}, {}, {}, {}, std::move(script)});
+    on_obligation_({"products cancel in every case", {}, {}, {}, std::move(script)});
   });
   expect(letters.empty(), "there are more cases than the sum has");
-  erase(sum, members);
+  erase(sum, members, "product");
 }
 
 }  // namespace rulemill::check

@@ -6,13 +6,66 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "algebra/operators/function_domain.h"
+#include "check/kernel/obligation.h"
 #include "check/kernel/statement.h"
-#include "check/kernel/step.h"
 
 namespace rulemill::check {
+
+/// One use of an inference rule. A product is c · Σ_b [G] Π F and Γ is what its context gives. P, F, A and D are the
+/// positions of a product, of a factor in it, and of an argument or an index of that factor; {…} are nested steps.
+/// Rules on G and b also apply to the range of a maximum max_{b: G} t.
+struct Step {
+  enum class Op : std::uint8_t {
+    Indicators,  // indicators P P … → …: Σ c·Σ_b [G] F = Σ c'·Σ_b [G'] F if Γ ⊢ Σ c·[G] = Σ c'·[G'], for equal b and F
+    Reindex,  // reindex P φ <- ψ: Σ_b [G] F = Σ_u [G(φ), u = ψ(φ), x = φ(x)] F(φ) if Γ, G ⊢ b = φ(ψ), x = φ(x)
+    Count,       // count P b := l, h: Σ_b [l ≤ b ≤ h] F = (h + 1 − l) · F if Γ, G ⊢ h + 1 ≥ l
+    Equal,       // equal P F D := p: index D becomes p if Γ, G ⊢ it is p
+    Within,      // within P F A {…}: the steps rewrite argument A of F, where Γ, G and the guards of F hold
+    Replace,     // replace P F A := s {…}: argument A becomes s if the steps rewrite the difference to 0 there
+    Expand,      // expand P F: (Σ_j c_j · m_j) · R = Σ_j c_j · m_j · R for an integer with monomials m_j
+    Reciprocal,  // reciprocal P F F: p · 1/p = 1 if Γ, G ⊢ p ≥ 1
+    Law,         // law NAME P F …: the factors are the left side of a law, or the right one, for given arguments
+    Constant,    // constant P F: f(c) is its value, for numbers c at which the formula of f has an exact value
+    TakeOut,     // take_out P F p, …: max_{b: H} (s + t) = max_{b: H} s + t if Γ, G ⊢ H(b := p) and b is not in t
+    Scale,       // scale P F: max_{b: H} q · t = q · max_{b: H} t for given q and t if the signs of q exclude q < 0
+    Monotone,  // monotone P F A p, …: max_{b: H} c·f(t) = c·f(σ·max_{b: H} σ·t) for c·f nondecreasing in σ·t, its
+               // argument A
+    Flatten,    // flatten P F p, …: max_{b: H} max_{c: H'} t = max_{b, c: H, H'} t if Γ, G, H ⊢ H'(c := p)
+    DivideMax,  // divide_max P F g; p, …; q, …: max_{b: H} t = max(max_{b: H, g} t, max_{b: H, not g} t)
+    Order,  // order P P … CASES: Σ c·Σ_b [G] F = 0 if it is 0 in every case of the signs that functions ask for
+    Signs,  // signs P F: "f(s) is defined" = 1 if the signs of s imply it
+    Given,  // given P F C p, …: "f(s) is defined" = 1 if condition C of the other side says so at the indices p;
+            // reversed: at −s, for f with a parity law
+  };
+  /// One of the products that replace others: a coefficient, and the guards of the first of these without some, and
+  /// with others.
+  struct Indicator {
+    std::optional<Rational> coefficient;  // that of the first product, if absent
+    std::vector<std::size_t> without;     // positions, ascending
+    Guards with;
+  };
+  using Assignment = std::vector<std::pair<Atom, Poly>>;
+
+  Op op = Op::Indicators;
+  bool targets_maximum = false;        // of Indicators, Reindex: factor F, not product P
+  std::vector<std::size_t> positions;  // in the order above
+  std::vector<Indicator> indicators;   // of Indicators
+  Assignment images, inverse;          // φ and ψ of Reindex
+  std::vector<Poly> polys;             // p, …; l and h of Count
+  std::optional<Atom> atom;            // b of Count
+  std::optional<Guard> guard;          // of DivideMax
+  std::string name;                    // of Law; the cases of Order
+  bool reversed = false;               // of Law, Given
+  std::vector<Sum> sums;  // of Law, the values of its variables; of Replace, s, if it is no other argument; q and t
+  std::vector<std::vector<Step>> blocks;  // of Within and Replace; of Law, one for each condition e = 0
+  std::vector<ProductLemma> lemmas;       // for the obligations
+
+  std::size_t position(std::size_t i) const { return at(positions, i, "position"); }
+};
 
 /// Where a sum occurs: the guards that hold there, and the bound indices around it.
 struct Context {
@@ -31,18 +84,15 @@ inline Context argument_context(const Context& context, const Product& product, 
   return within(within(context, product), factor);
 }
 
-/// What signs show of a sum or of an application, and what they need: that sums have points, and integers are positive.
-/// Undefined values are 0, or they are left out.
+/// What the signs of a sum need: that sums have points, and integers are positive. Undefined values are 0, or left out.
 struct SignOptions {
   bool points = false, integers = false, undefined_is_zero = true;
 };
-/// The obligations under which signs alone show that the sum is positive, or at least 0; nothing if they do not.
-std::optional<std::vector<Obligation>> shown_by_signs(const Sum& sum, bool or_zero, const Guards& given,
-                                                      const Statement& statement, SignOptions options);
-/// The obligations under which signs alone show that the function is defined; nothing if they do not.
-std::optional<std::vector<Obligation>> defined_by_signs(const Factor& application, const Guards& given,
-                                                        const Statement& statement, SignOptions options);
-/// The signs that a factor may have, for all values of the variables. Undefined values are 0.
+/// The signs that a sum may have, for all values of the variables, and whether all functions that are factors of its
+/// products are defined then; under the obligations that are added to `needed`.
+algebra::FunctionRange range_of(const Sum& sum, const Guards& given, const Statement& statement, SignOptions options,
+                                std::vector<Obligation>& needed);
+/// The signs that a factor may have, without obligations. Undefined values are 0.
 algebra::Signs signs_of(const Factor& factor, const Statement& statement);
 
 /// Evaluates a sum, of products without bound indices and guards, in cases. At each polynomial whose sign a function
@@ -61,9 +111,8 @@ struct DefinednessGoal {
 
 class Kernel {
  public:
-  /// `on_obligation` receives each obligation that is not trivial. `definedness` is there if that is to be shown.
-  Kernel(const Statement& statement, std::function<void(Obligation)> on_obligation,
-         const DefinednessGoal* definedness = nullptr)
+  /// `on_obligation` receives each obligation. `definedness` is there if that is to be shown.
+  Kernel(const Statement& statement, OnObligation on_obligation, const DefinednessGoal* definedness = nullptr)
       : statement_(statement),
         atoms_(statement.atoms()),
         on_obligation_(std::move(on_obligation)),
@@ -77,45 +126,40 @@ class Kernel {
   }
   /// Throws CheckError unless the steps rewrite the sum, whose indices are in scope, to the empty sum.
   void check_vanishes(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what);
-  void require(Obligation obligation);
-  /// The number of obligations that were trivial.
-  std::size_t trivial() const { return trivial_; }
 
  private:
   // Everything that a step names is checked before it is used. Throws CheckError if a bound index occurs outside its
-  // product or maximum, or is bound again inside.
+  // product or maximum, or is bound again inside; with `is_finite`, unless all ranges have finitely many points by
+  // their guards alone, as those of the sums that a step names.
   void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
-  void check_scope(const Guards& guards, const std::set<Atom>& scope) const;
-  void check_scope(const Sum& sum, const std::set<Atom>& scope) const;
-  void check_scope(const Factor& factor, std::set<Atom> scope) const;
+  void check_scope(const Sum& sum, const std::set<Atom>& scope, bool is_finite = false) const;
   template <class Range>
-  void enter(const Range& range, std::set<Atom>& scope) const;
-  /// Throws CheckError unless the sum is in scope and its ranges have finitely many points by their guards alone.
-  void check_named(const Sum& sum, const std::set<Atom>& scope) const;
-  void check_finite(const Sum& sum) const;
+  void enter(const Range& range, std::set<Atom>& scope, bool is_finite) const;
   void check_finite(const std::vector<Atom>& bound, const Guards& guards) const;
 
-  void require(const Step& step, const char* what, Guards given, Guard goal);
-  void require(std::vector<Obligation> obligations, const Step& step);
-  /// Requires that the guards hold at a point in scope, with one polynomial for each index.
-  void require_point(const Guards& guards, const std::vector<Atom>& bound, std::span<const Poly> point,
-                     const Context& context, const Step& step);
-  void require_by_signs(const Sum& sum, bool or_zero, const Context& context, const Step& step);
-  void require_defined(const Factor& application, const Context& context, const Step& step, bool undefined_is_zero);
+  void require(const Step& step, const char* what, const Guards& given, Guard goal) {
+    on_obligation_({what, given, std::move(goal), step.lemmas});
+  }
+  /// Requires that the guards hold at a point in scope, with one polynomial for each index, which it returns.
+  Images require_point(const Guards& guards, const std::vector<Atom>& bound, std::span<const Poly> point,
+                       const Context& context, const Step& step);
+  /// Requires what signs need that show the claim; of a function, that it is defined.
+  enum class SignClaim : std::uint8_t { Positive, Nonnegative, Defined };
+  void require_by_signs(const Sum& sum, SignClaim claim, const Context& context, const Step& step,
+                        bool undefined_is_zero = true);
 
   // Steps on a whole sum, or on a range (kernel.cc).
-  void indicators(Sum& sum, const Context& context, const Step& step);
+  void indicators(Sum& sum, std::set<std::size_t> members, const Context& context, const Step& step);
   void replace(Sum& sum, const Context& context, const Step& step);
   void order(Sum& sum, const Context& context, const Step& step);
-  bool equal_but_for_guards(const Product& a, const Product& b) const;
-  Guards changed_guards(const Guards& guards, const Step::Indicator& change, const std::set<Atom>& scope) const;
+  bool equal_but_for_guards(Product a, Product b) const;
+  bool is_same(const Sum& a, const Sum& b) const { return canonical(a, atoms_) == canonical(b, atoms_); }
   void count(Product& product, const Context& context, const Step& step);
-  /// `body` is what the maximum is of; nothing for a sum.
-  template <class Range>
-  void reindex(Range& range, const Context& outside, const Step& step, const Sum* body);
+  void reindex(Product& product, const Context& outside, const Step& step);
+  void change_maximum(Factor& maximum, const Context& inside, const Step& step);
 
   // Steps on factor f of a product, which return the products that replace it (factors.cc).
-  Sum change_factor(Product product, std::size_t f, const Context& context, const Step& step);
+  Sum change_factor(Product product, const Context& context, const Step& step);
   Sum apply_law(const Product& product, const Context& context, const Step& step);
   Sum instance(const algebra::ScalarExpr& expression, const std::vector<Sum>& values, bool folds) const;
   Sum take_out(Product product, std::size_t f, const Context& inside, const Step& step);
@@ -126,9 +170,8 @@ class Kernel {
 
   const Statement& statement_;
   Atoms& atoms_;
-  std::function<void(Obligation)> on_obligation_;
+  OnObligation on_obligation_;
   const DefinednessGoal* definedness_;
-  std::size_t trivial_ = 0;
 };
 
 }  // namespace rulemill::check

@@ -12,7 +12,9 @@ using algebra::ScalarExpr;
 /// The evaluation of definitions at symbolic indices.
 class Lowering {
  public:
-  explicit Lowering(Statement& statement) : statement_(statement), atoms_(statement.atoms_) {}
+  /// `conditions` receives the definedness conditions of the element's own node, if it is there.
+  explicit Lowering(Statement& statement, std::vector<DefinednessCondition>* conditions = nullptr)
+      : statement_(statement), atoms_(statement.atoms_), conditions_(conditions) {}
 
   /// The guards `known` hold wherever the element is used.
   Sum element(const CoreTerm& term, const std::vector<Poly>& index, const Guards& known) {
@@ -25,9 +27,8 @@ class Lowering {
     return sum;
   }
 
-  /// The definedness conditions of the node's own operator, in all elements of its outputs.
-  std::vector<DefinednessCondition> conditions(std::uint32_t node) {
-    conditions_.emplace();
+  /// Lowers all elements of the node's outputs, for their conditions.
+  void all_elements(std::uint32_t node) {
     const std::vector<Shape>& outputs = statement_.types_[node].outputs;
     for (std::uint32_t output = 0; output < outputs.size(); ++output) {
       std::vector<Poly> index;
@@ -40,13 +41,9 @@ class Lowering {
       element({false, node, output}, index, known);
       enclosing_.clear();
     }
-    return std::move(*conditions_);
   }
 
  private:
-  static constexpr std::size_t max_products = 4096;
-  static constexpr const char* too_large = "its normal form has more than 4096 products";
-
   /// The definition of one node, at some indices.
   struct Frame {
     const CoreNode& node;
@@ -72,50 +69,25 @@ class Lowering {
     return sum;
   }
 
-  static void add(Sum& to, Sum from) {
-    to.insert(to.end(), from.begin(), from.end());
-    expect(to.size() <= max_products, too_large);
+  Sum expression(const ScalarExpr& e, Frame& frame, const Guards& known) {
+    return evaluate(e, [&](const ScalarExpr& part) { return other(part, frame, known); });
   }
 
-  Sum expression(const ScalarExpr& e, Frame& frame, const Guards& known) {
+  Sum other(const ScalarExpr& e, Frame& frame, const Guards& known) {
     switch (e.kind) {
-      case ScalarExpr::Kind::Constant: {
-        Product product;
-        product.coefficient = e.value;
-        return e.value.num == 0 ? Sum{} : Sum{product};
-      }
       case ScalarExpr::Kind::InverseSize:
         return inverse(value(e.indices[0], frame));
       case ScalarExpr::Kind::Read:
         return read(e, frame, known);
-      case ScalarExpr::Kind::Add: {
-        Sum result;
-        for (const auto& operand : e.operands) add(result, expression(*operand, frame, known));
-        return result;
-      }
-      case ScalarExpr::Kind::Mul: {
-        Sum result = {Product{}};
-        for (const auto& operand : e.operands) result = product(result, expression(*operand, frame, known));
-        return result;
-      }
-      case ScalarExpr::Kind::Sum: {
+      case ScalarExpr::Kind::Sum:
+      case ScalarExpr::Kind::Max: {
         std::vector<Atom> bound;
         const Guards range = bind(e, frame, bound);
-        Sum body = with_guards(expression(*e.operands[0], frame, conjunction(known, range)), range, known);
+        Sum body = expression(*e.operands[0], frame, conjunction(known, range));
         enclosing_.resize(enclosing_.size() - bound.size());
+        if (e.kind == ScalarExpr::Kind::Max) return to_sum({Factor::Kind::Max, 0, {}, {std::move(body)}, bound, range});
         for (Product& product : body) product.bound.insert(product.bound.begin(), bound.begin(), bound.end());
-        return body;
-      }
-      case ScalarExpr::Kind::Max: {
-        Factor factor{Factor::Kind::Max, 0, {}, {}, {}, {}};
-        factor.guards = bind(e, frame, factor.bound);
-        for (const algebra::Comparison& c : e.guard) {
-          expect(c.relation != Relation::Ne, "a maximum has a guard with !=");
-          factor.guards = conjunction(factor.guards, to_guards(c.relation, value(c.a, frame), value(c.b, frame)));
-        }
-        factor.arguments.push_back(expression(*e.operands[0], frame, conjunction(known, factor.guards)));
-        enclosing_.resize(enclosing_.size() - factor.bound.size());
-        return to_sum(std::move(factor));
+        return with_guards(std::move(body), range, known);
       }
       case ScalarExpr::Kind::Apply: {
         Factor factor{Factor::Kind::Apply, statement_.function(e.function).representative, {}, {}, {}, {}};
@@ -125,8 +97,9 @@ class Lowering {
       }
       case ScalarExpr::Kind::Case:
         return cases(e, frame, known);
+      default:
+        throw CheckError{"an expression of unknown kind"};
     }
-    throw CheckError{"an expression of unknown kind"};
   }
 
   /// Records a use of a partial function by the node whose conditions are collected, with 0 for arguments that its
@@ -144,14 +117,6 @@ class Lowering {
     remove_redundant(condition.guards);
     application.kind = Factor::Kind::Defined;
     condition.factors.push_back(std::move(application));
-  }
-
-  /// Each expression is lowered separately, so that their bound indices are distinct.
-  static Sum product(const Sum& a, const Sum& b) {
-    expect(a.size() * b.size() <= max_products, too_large);
-    Sum result = multiply(a, b);
-    for (Product& each : result) remove_redundant(each.guards);
-    return result;
   }
 
   /// Zero outside the tensor.
@@ -185,6 +150,10 @@ class Lowering {
       frame.indices[b.slot] = Poly(bound.back());
       append_range(range, Poly(bound.back()), extent);
     }
+    for (const algebra::Comparison& c : e.guard) {
+      expect(c.relation != Relation::Ne, "a range has a guard with !=");
+      range = conjunction(range, to_guards(c.relation, value(c.a, frame), value(c.b, frame)));
+    }
     return range;
   }
 
@@ -206,7 +175,9 @@ class Lowering {
     Sum result;
     for (const bool in : {true, false}) {
       for (const Guards& region : in ? inside : outside) {
-        add(result, with_guards(expression(*e.operands[in ? 0 : 1], frame, conjunction(known, region)), region, known));
+        const Sum part = expression(*e.operands[in ? 0 : 1], frame, conjunction(known, region));
+        result = add(std::move(result), with_guards(part, region, known));
+        check_size(result.size());
       }
     }
     return result;
@@ -216,10 +187,8 @@ class Lowering {
   Sum inverse(const Poly& size) {
     atoms_.add_divisor(size);
     const Poly::Term content = size.content();
-    Product product;
-    product.coefficient = algebra::make_rational(1, content.coefficient);
-    Shape factors;
-    for (const Atom atom : content.monomial) factors.emplace_back(atom);
+    Product product = number(algebra::make_rational(1, content.coefficient));
+    Shape factors(content.monomial.begin(), content.monomial.end());
     factors.push_back(*size.divided_by(content));
     for (const Poly& factor : factors) {
       if (factor == Poly(1)) continue;
@@ -231,9 +200,9 @@ class Lowering {
 
   Statement& statement_;
   Atoms& atoms_;
-  std::size_t depth_ = 0;                                        // of the nodes being lowered
-  std::vector<Atom> enclosing_;                                  // bound indices in scope
-  std::optional<std::vector<DefinednessCondition>> conditions_;  // if they are collected
+  std::vector<DefinednessCondition>* conditions_;
+  std::size_t depth_ = 0;        // of the nodes being lowered
+  std::vector<Atom> enclosing_;  // bound indices in scope
 };
 
 Sum Statement::lower(std::size_t output) {
@@ -248,11 +217,8 @@ Statement::DefinednessConditions Statement::collect_conditions(const std::set<st
                                                                const std::set<std::uint32_t>& other) {
   DefinednessConditions result;
   for (const bool own : {true, false}) {
-    for (const std::uint32_t node : side) {
-      if (other.contains(node) == own) continue;
-      for (DefinednessCondition& condition : Lowering(*this).conditions(node))
-        result.all.push_back(std::move(condition));
-    }
+    for (const std::uint32_t node : side)
+      if (other.contains(node) != own) Lowering(*this, &result.all).all_elements(node);
     if (own) result.own_count = result.all.size();
   }
   return result;

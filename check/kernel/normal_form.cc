@@ -4,20 +4,17 @@
 
 namespace rulemill::check {
 
-Sum to_sum(Factor factor) {
-  Product product;
-  product.factors.push_back(std::move(factor));
-  return {std::move(product)};
-}
+Sum to_sum(Factor factor) { return {Product{{1, 1}, {}, {}, {std::move(factor)}}}; }
 
 Sum negated(Sum sum) {
   for (Product& product : sum) product.coefficient = -product.coefficient;
   return sum;
 }
 
-Sum subtract(Sum a, const Sum& b) {
-  const Sum minus_b = negated(b);
-  a.insert(a.end(), minus_b.begin(), minus_b.end());
+Sum number_sum(Rational value) { return value.num == 0 ? Sum{} : Sum{number(value)}; }
+
+Sum add(Sum a, const Sum& b) {
+  a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
@@ -54,49 +51,36 @@ void for_each_poly(Product& product, const std::function<void(Poly&)>& f) {
 
 namespace {
 
-/// Renames the indices that a product or maximum binds to levels, counted from the outside, and sorts what may be
-/// sorted. `names` are those of the indices around it.
-class Canonicalization {
- public:
-  explicit Canonicalization(Atoms& atoms) : atoms_(atoms) {}
-
-  Sum sum(Sum sum, const Images& names, std::size_t level) const {
-    for (Product& product : sum) {
-      Images inside = names;
-      std::size_t below = level;
-      range(product, inside, below);
-      for (Factor& each : product.factors) each = factor(std::move(each), inside, below);
-      std::ranges::sort(product.factors);
-    }
-    std::ranges::sort(sum);
-    return sum;
+/// Renames the indices that a product or maximum binds to levels, counted from the outside.
+template <class Range>
+void rename_bound(Range& range, Atoms& atoms, Images& names, std::size_t& level) {
+  for (Atom& atom : range.bound) {
+    const Atom renamed = atoms.level(level++);
+    names.insert_or_assign(atom, Poly(renamed));
+    atom = renamed;
   }
-
-  Factor factor(Factor factor, Images names, std::size_t level) const {
-    range(factor, names, level);
-    for (Poly& poly : factor.index) poly = atoms_.substitute(poly, names);
-    for (Sum& argument : factor.arguments) argument = sum(std::move(argument), names, level);
-    return factor;
-  }
-
- private:
-  template <class Range>
-  void range(Range& range, Images& names, std::size_t& level) const {
-    for (Atom& atom : range.bound) {
-      const Atom renamed = atoms_.level(level++);
-      names.insert_or_assign(atom, Poly(renamed));
-      atom = renamed;
-    }
-    for (Guard& guard : range.guards) guard = atoms_.substitute(guard, names);
-    std::ranges::sort(range.guards);
-  }
-
-  Atoms& atoms_;
-};
+  for (Guard& guard : range.guards) guard = atoms.substitute(guard, names);
+  std::ranges::sort(range.guards);
+}
 
 }  // namespace
 
-Sum canonical(const Sum& sum, Atoms& atoms) { return Canonicalization(atoms).sum(sum, {}, 0); }
-Factor canonical(const Factor& factor, Atoms& atoms) { return Canonicalization(atoms).factor(factor, {}, 0); }
+Sum canonical(Sum sum, Atoms& atoms, const Images& names, std::size_t level) {
+  for (Product& product : sum) {
+    Images inside = names;
+    std::size_t below = level;
+    rename_bound(product, atoms, inside, below);
+    for (Factor& factor : product.factors) {
+      Images inner = inside;
+      std::size_t deepest = below;
+      rename_bound(factor, atoms, inner, deepest);
+      for (Poly& poly : factor.index) poly = atoms.substitute(poly, inner);
+      for (Sum& argument : factor.arguments) argument = canonical(std::move(argument), atoms, inner, deepest);
+    }
+    std::ranges::sort(product.factors);
+  }
+  std::ranges::sort(sum);
+  return sum;
+}
 
 }  // namespace rulemill::check

@@ -53,13 +53,17 @@ struct CheckError {
 inline void expect(bool condition, const char* what) {
   if (!condition) throw CheckError{what};
 }
+/// Throws CheckError if a sum would have too many products, or too many cases are to be decided.
+inline void check_size(std::size_t count) { expect(count <= 4096, "it has more than 4096 products or cases"); }
 
 inline Factor integer_factor(Poly poly) { return {Factor::Kind::Integer, 0, {std::move(poly)}, {}, {}, {}}; }
 inline Product number(Rational value) { return {value, {}, {}, {}}; }
-/// The sum of the one product 1 · factor.
+/// The sum of the one product 1 · factor, and that of a number, which is empty for 0.
 Sum to_sum(Factor factor);
+Sum number_sum(Rational value);
 Sum negated(Sum sum);
-Sum subtract(Sum a, const Sum& b);
+Sum add(Sum a, const Sum& b);
+inline Sum subtract(Sum a, const Sum& b) { return add(std::move(a), negated(b)); }
 /// The product of both. Throws CheckError unless their bound indices are distinct.
 Product multiply(Product a, const Product& b);
 /// The sum of the products of each two.
@@ -78,9 +82,8 @@ bool depends_on(Part part, const std::vector<Atom>& atoms, const Atoms& table) {
 }
 
 /// The sum in a form that does not depend on the order of products, factors and guards, nor on the names of bound
-/// indices, which become levels. Sums with equal forms have equal values.
-Sum canonical(const Sum& sum, Atoms& atoms);
-Factor canonical(const Factor& factor, Atoms& atoms);
+/// indices, which become levels. Sums with equal forms have equal values. `names` are those of indices around it.
+Sum canonical(Sum sum, Atoms& atoms, const Images& names = {}, std::size_t level = 0);
 
 /// The element at a position. Throws CheckError if there is none.
 template <class List>
@@ -91,6 +94,11 @@ auto& at(List& list, std::size_t position, const char* what) {
 template <class T>
 void erase_at(std::vector<T>& list, std::size_t position) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(position));
+}
+template <class T>
+void erase(std::vector<T>& list, const std::set<std::size_t>& positions, const char* what) {
+  if (!positions.empty()) at(list, *positions.rbegin(), what);
+  for (auto p = positions.rbegin(); p != positions.rend(); ++p) erase_at(list, *p);
 }
 
 }  // namespace rulemill::check

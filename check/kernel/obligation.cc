@@ -2,110 +2,79 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-
-#include "algebra/sizes/checked.h"
 
 namespace rulemill::check {
 
-using algebra::checked_multiply;
-
 namespace {
 
-/// True if one of the given guards alone implies the goal.
-bool follows(const Guard& goal, const Guards& given) {
-  return always_holds(goal) || std::ranges::any_of(given, [&](const Guard& guard) {
+bool holds(const Guard& guard, const Atoms& atoms) {
+  return guard.equality ? always_holds(guard) : atoms.is_nonnegative(guard.poly);
+}
+
+/// True if the goal holds for all sizes, or one of the given guards alone implies it.
+bool follows(const Guard& goal, const Guards& given, const Atoms& atoms) {
+  return holds(goal, atoms) || std::ranges::any_of(given, [&](const Guard& guard) {
            const bool is_usable = guard.equality || !goal.equality;
-           return is_usable && (always_holds({goal.equality, goal.poly - guard.poly}) ||
-                                (guard.equality && always_holds({goal.equality, goal.poly + guard.poly})));
+           return is_usable && (holds({goal.equality, goal.poly - guard.poly}, atoms) ||
+                                (guard.equality && holds({goal.equality, goal.poly + guard.poly}, atoms)));
          });
 }
 
-bool is_contradictory(const Guards& given) {
-  return std::ranges::any_of(given, [&](const Guard& guard) {
-    return std::ranges::any_of(complement(guard), [&](const Guard& region) { return follows(region, given); });
-  });
+/// True if one of the given guards excludes the guard.
+bool is_excluded(const Guard& guard, const Guards& given, const Atoms& atoms) {
+  return std::ranges::any_of(complement(guard), [&](const Guard& region) { return follows(region, given, atoms); });
 }
 
 }  // namespace
 
-bool is_trivial(const Obligation& obligation) {
-  if (!obligation.script.empty() || !obligation.indicators.empty()) return false;
-  return obligation.goal ? follows(*obligation.goal, obligation.given) : is_contradictory(obligation.given);
+bool is_trivial(const Obligation& obligation, const Atoms& atoms) {
+  if (!obligation.script.empty()) return false;
+  if (obligation.goal) return follows(*obligation.goal, obligation.given, atoms);
+  return std::ranges::any_of(obligation.given,
+                             [&](const Guard& guard) { return is_excluded(guard, obligation.given, atoms); });
 }
 
-namespace {
-
-/// Adds up terms with equal guards, and those with a guard and with each region outside of it, until none are left.
-std::map<Guards, Rational> collect(const IndicatorSum& indicators) {
-  std::map<Guards, Rational> terms;
-  const auto add = [&](Guards guards, Rational coefficient) {
-    std::ranges::sort(guards);
-    guards.erase(std::unique(guards.begin(), guards.end()), guards.end());
-    const auto [term, is_new] = terms.try_emplace(std::move(guards), coefficient);
-    if (!is_new) term->second = term->second + coefficient;
+void require_zero(const Obligation& region, const IndicatorSum& sum, const Atoms& atoms, const OnObligation& require) {
+  using Terms = std::map<std::set<Guard>, Rational>;  // no coefficient is 0
+  const auto add = [](Terms& terms, Terms::key_type guards, Rational coefficient) {
+    const auto term = terms.try_emplace(std::move(guards), Rational{0, 1}).first;
+    term->second = term->second + coefficient;
     if (term->second.num == 0) terms.erase(term);
   };
-  for (const auto& [coefficient, guards] : indicators) add(guards, coefficient);
-  const auto merge_regions = [&] {
-    for (const auto& [guards, factor] : terms) {
-      const Rational coefficient = factor;
-      for (std::size_t g = 0; g < guards.size(); ++g) {
-        std::vector<Guards> regions = {guards};
-        for (const Guard& outside : complement(guards[g])) {
-          regions.push_back(guards);
-          regions.back()[g] = outside;
-          std::ranges::sort(regions.back());
-        }
-        const auto is_there = [&](const Guards& region) {
-          const auto found = terms.find(region);
-          return found != terms.end() && found->second == coefficient;
-        };
-        if (!std::ranges::all_of(regions, is_there)) continue;
-        Guards rest = guards;
-        erase_at(rest, g);
-        for (const Guards& region : regions) terms.erase(region);
-        add(std::move(rest), coefficient);
-        return true;
+  Guards order;
+  std::size_t cases = 0;
+  using Decide = std::function<void(const Obligation&, const Terms&, Guards::iterator from)>;
+  const Decide decide = [&](const Obligation& part, const Terms& terms, Guards::iterator from) {
+    const auto open = std::find_if(from, order.end(), [&](const Guard& guard) {
+      return std::ranges::any_of(terms, [&](const auto& term) { return term.first.contains(guard); });
+    });
+    if (open == order.end()) return terms.empty() ? void() : require(part);
+    const Guards regions = conjunction({*open}, complement(*open));
+    std::vector<Terms> rests;
+    for (const Guard& here : regions) {
+      rests.emplace_back();
+      for (const auto& [guards, coefficient] : terms) {
+        Terms::key_type left = guards;
+        left.erase(here);
+        if (std::ranges::none_of(regions, [&](const Guard& other) { return left.contains(other); }))
+          add(rests.back(), std::move(left), coefficient);
       }
     }
-    return false;
+    if (std::ranges::count(rests, rests[0]) == std::ssize(rests)) return decide(part, rests[0], open);
+    check_size(cases += terms.size());
+    for (std::size_t r = 0; r < rests.size(); ++r) {
+      const Guard& here = regions[r];
+      if (rests[r].empty() || is_excluded(here, part.given, atoms) || (part.goal && follows(*part.goal, {here}, atoms)))
+        continue;
+      const bool has_none = r > 0 && !part.goal;  // there must be no point, as it is outside of the guard
+      const Guards given = has_none ? part.given : conjunction(part.given, {here});
+      decide({part.what, given, has_none ? complement(here)[0] : part.goal, part.lemmas}, rests[r], open);
+    }
   };
-  while (merge_regions()) {
-  }
-  return terms;
-}
-
-}  // namespace
-
-std::vector<Obligation> to_obligations(const std::string& what, Guards given, IndicatorSum indicators,
-                                       const std::vector<ProductLemma>& lemmas) {
-  const std::map<Guards, Rational> terms = collect(indicators);
-  if (terms.empty()) return {};
-  Guards common = terms.begin()->first;
-  std::erase_if(common, [&](const Guard& guard) {
-    return std::ranges::any_of(terms, [&](const auto& term) { return std::ranges::count(term.first, guard) == 0; });
-  });
-  indicators.clear();
-  for (const auto& [guards, coefficient] : terms) {
-    indicators.emplace_back(coefficient, guards);
-    std::erase_if(indicators.back().second, [&](const Guard& guard) { return std::ranges::count(common, guard) > 0; });
-  }
-  std::ranges::sort(indicators, {}, &std::pair<Rational, Guards>::second);
-  Obligation all{what, conjunction(std::move(given), common), {}, std::move(indicators), lemmas};
-  const IndicatorSum& left = all.indicators;
-  if (left.size() > 2 || !left[0].second.empty() ||
-      (left.size() == 2 && left[0].first + left[1].first != Rational{0, 1}))
-    return {all};
-  const Guards goals = left.size() == 2 ? left[1].second : Guards{};
-  all.indicators.clear();
-  if (goals.empty()) return {all};
-  std::vector<Obligation> result;
-  for (const Guard& goal : goals) {
-    result.push_back(all);
-    result.back().goal = goal;
-  }
-  return result;
+  Terms terms;
+  for (const auto& term : sum) order = conjunction(std::move(order), term.second);
+  for (const auto& [coefficient, guards] : sum) add(terms, {guards.begin(), guards.end()}, coefficient);
+  decide(region, terms, order.begin());
 }
 
 namespace {
@@ -124,11 +93,18 @@ class Script {
     const auto add = [&](const std::string& formula) { body += "(assert " + formula + ")\n"; };
     add(text(obligation.given));
     if (obligation.goal) add("(not " + text(*obligation.goal) + ")");
-    if (!obligation.indicators.empty()) add("(not (= 0 " + indicators(obligation) + "))");
-    for (const auto& [a, b] : obligation.lemmas) {
+    for (const auto& [a, b] : obligation.lemmas)
       add("(=> (and " + nonnegative(a) + " " + nonnegative(b) + ") " + nonnegative(a * b) + ")");
+    std::set<Atom> defined;
+    for (std::size_t i = 0; i < monomials_.size(); ++i) {  // also what these facts introduce
+      const Monomial monomial = monomials_[i];
+      const auto is_size = [&](Atom atom) { return atoms_.kind(atom) == Atoms::Kind::Size; };
+      if (std::ranges::all_of(monomial, is_size)) add(nonnegative(Poly::from_terms({{monomial, 1}}) - 1));
+      for (const Atom atom : monomial) {
+        if (is_size(atom)) name(Monomial{atom});
+        if (atoms_.is_compound(atom) && defined.insert(atom).second) add(definition(atom));
+      }
     }
-    for (const std::string& formula : definitions()) add(formula);
     std::string head = "; " + obligation.what + "\n(set-logic QF_LIA)\n";
     for (std::size_t i = 0; i < monomials_.size(); ++i) {
       head += "(declare-const v" + std::to_string(i) + " Int) ; " +
@@ -158,36 +134,6 @@ class Script {
     return all + ")";
   }
   std::string nonnegative(const Poly& poly) { return text(Guard{false, poly}); }
-
-  /// The sum times the common denominator of its coefficients.
-  std::string indicators(const Obligation& obligation) {
-    std::int64_t denominator = 1;
-    for (const auto& [coefficient, guards] : obligation.indicators)
-      denominator = checked_multiply(denominator, coefficient.den / std::gcd(denominator, coefficient.den));
-    std::string sum = "(+ 0 0";
-    for (const auto& [coefficient, guards] : obligation.indicators) {
-      const Rational scaled = coefficient * Rational{denominator, 1};
-      sum += " (ite " + text(guards) + " " + integer(scaled.num) + " 0)";
-    }
-    return sum + ")";
-  }
-
-  /// The facts about the products and compound atoms that occur, including those that the facts introduce.
-  std::vector<std::string> definitions() {
-    std::vector<std::string> formulas;
-    std::set<Atom> defined;
-    for (std::size_t i = 0; i < monomials_.size(); ++i) {
-      const Monomial monomial = monomials_[i];
-      const auto is_size = [&](Atom atom) { return atoms_.kind(atom) == Atoms::Kind::Size; };
-      if (std::ranges::all_of(monomial, is_size))
-        formulas.push_back(nonnegative(Poly::from_terms({{monomial, 1}}) - 1));
-      for (const Atom atom : monomial) {
-        if (is_size(atom)) name(Monomial{atom});
-        if (atoms_.is_compound(atom) && defined.insert(atom).second) formulas.push_back(definition(atom));
-      }
-    }
-    return formulas;
-  }
 
   std::string definition(Atom atom) {
     const Poly value(atom);

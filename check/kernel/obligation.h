@@ -1,6 +1,7 @@
 // Obligations: formulas over sizes and indices that each use of an inference rule leaves, and their text for a solver.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,24 +16,23 @@ using ProductLemma = std::pair<Poly, Poly>;
 /// Σ coefficient · [guards]
 using IndicatorSum = std::vector<std::pair<Rational, Guards>>;
 
-/// A formula that a solver must confirm: given ⊢ goal; or given ⊢ Σ coefficient · [guards] = 0 (`indicators`); or,
-/// without either, given ⊢ false; or `script`, about real numbers.
+/// A formula that a solver must confirm: given ⊢ goal; or, without a goal, given ⊢ false; or `script`, about real
+/// numbers.
 struct Obligation {
   std::string what;
   Guards given;
   std::optional<Guard> goal;
-  IndicatorSum indicators;
   std::vector<ProductLemma> lemmas;
   std::string script = {};
 };
 
-/// True if the obligation holds without a solver: a given guard implies the goal up to a nonnegative constant, or two
-/// given guards contradict each other in this way.
-bool is_trivial(const Obligation& obligation);
-/// Returns obligations that together say given ⊢ Σ coefficient · [guards] = 0. Guards of all terms are given, equal
-/// terms are added up, and [g] + Σ [h] = 1 for the regions h outside of g; what is left is a goal where it can be.
-std::vector<Obligation> to_obligations(const std::string& what, Guards given, IndicatorSum indicators,
-                                       const std::vector<ProductLemma>& lemmas);
+/// True if the obligation holds without a solver: a given guard implies the goal up to a polynomial in sizes that is
+/// never negative, or two given guards contradict each other in this way.
+bool is_trivial(const Obligation& obligation, const Atoms& atoms);
+using OnObligation = std::function<void(Obligation)>;
+/// Requires Σ coefficient · [guards] = 0 where the region's guards hold and its goal, if it has one, does not: decides
+/// the guards one by one, and where the sum is not 0 then, there must be no point. Throws CheckError at too many cases.
+void require_zero(const Obligation& region, const IndicatorSum& sum, const Atoms& atoms, const OnObligation& require);
 
 /// Returns a script to which a solver must answer "unsat". Products of atoms are integers v0, v1, …. The script states
 /// d ≥ 1 ⇒ 0 ≤ n − d·q ≤ d − 1 for each quotient q = floor(n / d), that products of sizes are at least 1, and the

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "algebra/properties/function_interpreter.h"
+#include "algebra/operators/function_interpreter.h"
 #include "algebra/properties/sum_of_products.h"
 #include "check/kernel/kernel.h"
 
@@ -13,6 +13,13 @@ using Form = algebra::SumOfProducts;
 using FunctionOp = Function::Op;
 
 namespace {
+
+/// The formulas of a sum ask for the sign of a polynomial that is open in a case.
+struct OpenSign {
+  Form polynomial;
+};
+/// A divisor is 0.
+struct Undefined {};
 
 Form times(const Form& form, std::int64_t number) { return form * Form::constant({number, 1}); }
 
@@ -28,11 +35,14 @@ class CaseScripts {
 
   /// Divides the case, in which the formulas of `conditions` hold, if its value is open.
   void divide(const Sum& sum, const std::string& conditions) {
-    undecided_.reset();
-    const std::optional<Form> value = evaluate(sum);
-    if (value && value->products().empty()) return;
-    if (value) return on_script_(script(conditions + " (not (= 0.0 " + text(*value) + "))"));
-    const Form open = undecided_.value();
+    Form open;
+    try {
+      const Form value = evaluate(sum);
+      if (!value.products().empty()) on_script_(script(conditions + " (not (= 0.0 " + text(value) + "))"));
+      return;
+    } catch (const OpenSign& sign) {
+      open = sign.polynomial;
+    }
     if (decide_([&] { return script(conditions); }) == 'x') return on_script_(script(conditions));
     const Unknowns outside = unknowns_;
     for (const int sign : {1, -1, 0}) {
@@ -45,17 +55,20 @@ class CaseScripts {
 
  private:
   /// Of the claim that the case, or the formulas in it, are contradictory.
-  std::string script(const std::string& conditions) const {
+  std::string script(const std::string& conditions) {
     std::string text = "; products cancel in every case\n(set-logic ALL)\n" + unknowns_.declarations;
+    const auto is_known = [&](const Poly::Term& term) {
+      return std::ranges::all_of(term.monomial, [&](Atom atom) { return unknowns_.names.contains(meaning(atom)); });
+    };
     for (const Guard& guard : given_) {
-      if (const auto form = known_polynomial(guard.poly))
-        text += "(assert (" + std::string(guard.equality ? "=" : ">=") + " " + this->text(*form) + " 0.0))\n";
+      if (std::ranges::all_of(guard.poly.terms(), is_known))
+        text +=
+            "(assert (" + std::string(guard.equality ? "= " : ">= ") + this->text(polynomial(guard.poly)) + " 0.0))\n";
     }
     return text + unknowns_.facts + "(assert (and true" + conditions + "))\n(check-sat)\n";
   }
 
-  /// Returns nothing if the sign of a polynomial is undecided, which is undecided_ then.
-  std::optional<Form> evaluate(const Sum& sum) {
+  Form evaluate(const Sum& sum) {
     Form total;
     for (const Product& product : sum) {
       Form value = Form::constant(product.coefficient);
@@ -64,43 +77,33 @@ class CaseScripts {
         whole.coefficient = {1, 1};
         value = value * unknown({whole}, nullptr);
       } else {
-        for (const Factor& factor : product.factors) {
-          const std::optional<Form> part = evaluate(factor);
-          if (!part) return std::nullopt;
-          value = value * *part;
-        }
+        for (const Factor& factor : product.factors) value = value * evaluate(factor);
       }
       total = total + value;
     }
     return total;
   }
 
-  std::optional<Form> evaluate(const Factor& factor) {
+  Form evaluate(const Factor& factor) {
     if (factor.kind == Factor::Kind::Integer) return polynomial(factor.index.at(0));
     if (factor.kind != Factor::Kind::Apply) return unknown(to_sum(factor), &factor);
     std::vector<Form> arguments;
-    for (const Sum& argument : factor.arguments) {
-      const std::optional<Form> value = evaluate(argument);
-      if (!value) return std::nullopt;
-      arguments.push_back(*value);
-    }
+    for (const Sum& argument : factor.arguments) arguments.push_back(evaluate(argument));
     const auto leaf = [&](const Function::Instruction& node) -> std::optional<Form> {
       if (node.op == FunctionOp::Argument) return arguments.at(node.argument);
       return node.exact ? std::optional(Form::constant(*node.exact)) : std::nullopt;
     };
     const auto step = [&](FunctionOp op, const Form& a, const Form& b) { return apply(op, a, b); };
-    is_undefined_ = false;
-    const std::optional<Form> value = algebra::interpret<Form>(statement_.function(factor.symbol), leaf, step);
-    if (is_undefined_) return Form();
-    return value || undecided_ ? value : unknown(to_sum(factor), &factor);
+    try {
+      const auto value = algebra::interpret<Form>(statement_.function(factor.symbol), leaf, step);
+      return value ? *value : unknown(to_sum(factor), &factor);
+    } catch (const Undefined&) {
+      return {};
+    }
   }
 
-  /// Returns nothing also for what is not evaluated.
+  /// Returns nothing for what is not evaluated.
   std::optional<Form> apply(FunctionOp op, const Form& a, const Form& b) {
-    const auto by_sign = [&](const Form& of, const auto& value) -> std::optional<Form> {
-      const std::optional<int> sign = sign_of(of);
-      return sign ? std::optional(value(*sign)) : std::nullopt;
-    };
     const Form difference = a + times(b, -1);
     switch (op) {
       case FunctionOp::Add:
@@ -110,22 +113,20 @@ class CaseScripts {
       case FunctionOp::Mul:
         return a * b;
       case FunctionOp::Max:
-        return by_sign(difference, [&](int sign) { return sign >= 0 ? a : b; });
+        return sign_of(difference) >= 0 ? a : b;
       case FunctionOp::Min:
-        return by_sign(difference, [&](int sign) { return sign <= 0 ? a : b; });
+        return sign_of(difference) <= 0 ? a : b;
       case FunctionOp::Abs:
-        return by_sign(b, [&](int sign) { return times(b, sign); });
+        return times(b, sign_of(b));
       case FunctionOp::Less:
-        return by_sign(difference, [](int sign) { return Form::constant({sign < 0, 1}); });
+        return Form::constant({sign_of(difference) < 0, 1});
       case FunctionOp::Equal:
-        return by_sign(difference, [](int sign) { return Form::constant({sign == 0, 1}); });
+        return Form::constant({sign_of(difference) == 0, 1});
       case FunctionOp::Gate:
-        return by_sign(a, [&](int sign) { return sign == 0 ? Form() : b; });
+        return sign_of(a) == 0 ? Form() : b;
       case FunctionOp::Div:
-        return by_sign(b, [&](int sign) {
-          is_undefined_ = is_undefined_ || sign == 0;
-          return sign == 0 ? Form() : quotient(a, b);
-        });
+        if (sign_of(b) == 0) throw Undefined{};
+        return quotient(a, b);
       case FunctionOp::Floor:
         return floor_of(b);
       case FunctionOp::Power: {
@@ -147,13 +148,12 @@ class CaseScripts {
   }
 
   /// The sign in this case of a polynomial, or of a multiple of it.
-  std::optional<int> sign_of(const Form& form) {
+  int sign_of(const Form& form) const {
     if (const auto constant = form.constant()) return (constant->num > 0) - (constant->num < 0);
     const auto [leading, monic] = divided_by_leading(form);
     const auto found = signs_.find(monic.text());
-    if (found != signs_.end()) return leading.num > 0 ? found->second : -found->second;
-    undecided_ = monic;
-    return std::nullopt;
+    if (found == signs_.end()) throw OpenSign{monic};
+    return leading.num > 0 ? found->second : -found->second;
   }
 
   /// 1/p for a p that is not 0 in this case.
@@ -162,7 +162,7 @@ class CaseScripts {
     const auto [leading, monic] = divided_by_leading(p);
     const std::string divisor = text(monic);
     return Form::constant(algebra::reciprocal(leading)) *
-           defined("1/" + monic.text(), false, [&](const std::string& name) {
+           defined({"1/" + monic.text(), {}}, false, [&](const std::string& name) {
              return "(=> (not (= 0.0 " + divisor + ")) (= 1.0 (* " + name + " " + divisor + ")))";
            });
   }
@@ -196,34 +196,21 @@ class CaseScripts {
     }
     const Form rest = form + times(whole, -1);
     if (rest.constant()) return whole;
-    return whole + defined("floor" + rest.text(), true, [&](const std::string& name) {
+    return whole + defined({"floor" + rest.text(), {}}, true, [&](const std::string& name) {
              return "(and (<= " + name + " " + text(rest) + ") (< " + text(rest) + " (+ 1.0 " + name + ")))";
            });
   }
 
   /// The integer p as a polynomial in unknowns for its atoms. Sizes are at least 1.
   Form polynomial(const Poly& p) {
-    for (const Poly::Term& term : p.terms()) {
-      for (const Atom atom : term.monomial) {
-        if (unknowns_.atoms.contains(atom)) continue;
-        const bool is_size = statement_.atoms().kind(atom) == Atoms::Kind::Size;
-        unknowns_.atoms.emplace(atom, defined("atom" + std::to_string(static_cast<std::uint32_t>(atom)), true,
-                                              [&](const std::string& name) {
-                                                return is_size ? "(>= " + name + " 1.0)" : std::string("true");
-                                              }));
-      }
-    }
-    return *known_polynomial(p);
-  }
-  /// Returns nothing if an atom has no unknown.
-  std::optional<Form> known_polynomial(const Poly& p) const {
     Form sum;
     for (const Poly::Term& term : p.terms()) {
       Form product = Form::constant({term.coefficient, 1});
       for (const Atom atom : term.monomial) {
-        const auto found = unknowns_.atoms.find(atom);
-        if (found == unknowns_.atoms.end()) return std::nullopt;
-        product = product * found->second;
+        const bool is_size = statement_.atoms().kind(atom) == Atoms::Kind::Size;
+        product = product * defined(meaning(atom), true, [&](const std::string& name) {
+                    return is_size ? "(>= " + name + " 1.0)" : std::string("true");
+                  });
       }
       sum = sum + product;
     }
@@ -232,21 +219,21 @@ class CaseScripts {
 
   /// An unknown for a product that is not evaluated, the same one for equal products; with its sign, if it is a factor.
   Form unknown(const Sum& product, const Factor* factor) {
-    const Sum key = canonical(product, statement_.atoms());
-    const auto known = std::ranges::find(unknowns_.opaque, key);
-    if (known == unknowns_.opaque.end()) unknowns_.opaque.push_back(key);
-    const auto number = static_cast<std::size_t>(std::ranges::find(unknowns_.opaque, key) - unknowns_.opaque.begin());
-    return defined("product" + std::to_string(number), false, [&](const std::string& name) {
+    return defined({"", canonical(product, statement_.atoms())}, false, [&](const std::string& name) {
       const algebra::Signs signs = factor ? signs_of(*factor, statement_) : algebra::Signs{};
       return "(or " + std::string(signs.negative ? "(< " + name + " 0.0) " : "") +
              (signs.zero ? "(= " + name + " 0.0) " : "") + (signs.positive ? "(> " + name + " 0.0) " : "") + "false)";
     });
   }
 
-  /// The unknown for a description, declared when it first occurs, with a fact about it.
+  /// What an unknown stands for: a function of polynomials, or a sum.
+  using Meaning = std::pair<std::string, Sum>;
+  static Meaning meaning(Atom atom) { return {"atom" + std::to_string(static_cast<std::uint32_t>(atom)), {}}; }
+
+  /// The unknown of this meaning, declared when it first occurs, with a fact about it.
   template <class Fact>
-  Form defined(const std::string& description, bool is_integer, const Fact& fact) {
-    const auto [found, is_new] = unknowns_.names.try_emplace(description, "v" + std::to_string(unknowns_.names.size()));
+  Form defined(const Meaning& meaning, bool is_integer, const Fact& fact) {
+    const auto [found, is_new] = unknowns_.names.try_emplace(meaning, "v" + std::to_string(unknowns_.names.size()));
     const std::string name = found->second;
     if (is_new) {
       unknowns_.declarations += "(declare-const " + name + (is_integer ? " Int)\n" : " Real)\n");
@@ -273,12 +260,8 @@ class CaseScripts {
   const Decide& decide_;
   const OnScript& on_script_;
   std::map<std::string, int> signs_;  // of monic polynomials in the current case
-  std::optional<Form> undecided_;
-  bool is_undefined_ = false;  // a divisor is 0
-  struct Unknowns {            // of the current case
-    std::vector<Sum> opaque;
-    std::map<std::string, std::string> names;  // by what they are
-    std::map<Atom, Form> atoms;
+  struct Unknowns {                   // of the current case
+    std::map<Meaning, std::string> names;
     std::set<std::string> integers;  // names of integers
     std::string declarations, facts;
   } unknowns_;

@@ -10,8 +10,8 @@ std::pair<Sum, Context> undefinedness(const DefinednessCondition& condition, con
           within(Context{statement.facts(), {}}, condition)};
 }
 
-CheckedProof check_domains(const Proof& proof, const Statement& statement) {
-  CheckedProof result;
+std::vector<Obligation> check_domains(const Proof& proof, const Statement& statement) {
+  std::vector<Obligation> result;
   for (const bool of_target : {false, true}) {
     const Statement::DefinednessConditions& conditions = statement.definedness_conditions(of_target);
     const std::vector<std::vector<Step>>& proofs = proof.domains[of_target ? 1 : 0];
@@ -19,30 +19,26 @@ CheckedProof check_domains(const Proof& proof, const Statement& statement) {
     for (std::size_t d = 0; d < proofs.size(); ++d) {
       const DefinednessGoal goal{conditions.all[d], statement.definedness_conditions(!of_target).all};
       Kernel kernel(
-          statement, [&](Obligation each) { result.obligations.push_back(std::move(each)); }, &goal);
+          statement, [&](Obligation each) { result.push_back(std::move(each)); }, &goal);
       auto [sum, context] = undefinedness(goal.condition, statement);
       kernel.check_vanishes(std::move(sum), context, proofs[d], "a condition is not shown");
-      result.trivial += kernel.trivial();
     }
   }
   return result;
 }
 
-CheckedProof check_proof(const Proof& proof, const Statement& statement) {
+std::vector<Obligation> check_proof(const Proof& proof, const Statement& statement) {
   expect(proof.outputs.size() == statement.outputs(), "the proof has a different number of outputs");
-  CheckedProof result = check_domains(proof, statement);
-  Kernel kernel(statement, [&](Obligation obligation) { result.obligations.push_back(std::move(obligation)); });
+  std::vector<Obligation> result = check_domains(proof, statement);
+  Kernel kernel(statement, [&](Obligation obligation) { result.push_back(std::move(obligation)); });
   for (std::size_t o = 0; o < proof.outputs.size(); ++o) {
     const Context context{conjunction(statement.facts(), statement.index_ranges(o)), {}};
     kernel.check_vanishes(statement.difference(o), context, proof.outputs[o], "the sides are not shown to be equal");
   }
   for (const Guard& goal : statement.target_obligations())
-    kernel.require({"both sides have one shape", statement.facts(), goal, {}, proof.lemmas});
-  for (const Poly& divisor : statement.atoms().divisors()) {
-    if (!statement.atoms().is_nonnegative(divisor - 1))
-      kernel.require({"a divisor is positive", statement.facts(), Guard{false, divisor - 1}, {}, proof.lemmas});
-  }
-  result.trivial += kernel.trivial();
+    result.push_back({"both sides have one shape", statement.facts(), goal, proof.lemmas});
+  for (const Poly& divisor : statement.atoms().divisors())
+    result.push_back({"a divisor is positive", statement.facts(), Guard{false, divisor - 1}, proof.lemmas});
   return result;
 }
 

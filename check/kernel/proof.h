@@ -14,15 +14,11 @@ struct Proof {
   std::array<std::vector<std::vector<Step>>, 2> domains;
 };
 
-/// The obligations that a checked proof leaves. If all of them hold, so does the statement, for all sizes.
-struct CheckedProof {
-  std::vector<Obligation> obligations;
-  std::size_t trivial = 0;  // obligations that hold without a solver
-};
-/// Throws CheckError where the proof does not fit the statement.
-CheckedProof check_proof(const Proof& proof, const Statement& statement);
+/// Returns the obligations that a proof leaves. If all of them hold, so does the statement, for all sizes. Throws
+/// CheckError where the proof does not fit the statement.
+std::vector<Obligation> check_proof(const Proof& proof, const Statement& statement);
 /// Checks only that the sides are defined for the same values. Throws CheckError as check_proof does.
-CheckedProof check_domains(const Proof& proof, const Statement& statement);
+std::vector<Obligation> check_domains(const Proof& proof, const Statement& statement);
 
 /// 1 − the condition, which is 0 where its function is defined, and where that has to be shown.
 std::pair<Sum, Context> undefinedness(const DefinednessCondition& condition, const Statement& statement);

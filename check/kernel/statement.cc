@@ -60,12 +60,8 @@ Statement::Statement(CoreRule rule, Atoms& atoms, Lower when) : rule_(std::move(
     expect(a.size() == b.size(), "the sides have different ranks");
     for (std::size_t d = 0; d < a.size(); ++d) target_obligations_.push_back({true, a[d] - b[d]});
   }
-  const auto simplify = [&](Guards& guards, const Guards& known) {
-    remove_redundant(guards, known);
-    std::erase_if(guards, [&](const Guard& guard) { return !guard.equality && atoms.is_nonnegative(guard.poly); });
-  };
-  simplify(facts_, {});
-  simplify(target_obligations_, facts_);
+  remove_redundant(facts_);
+  std::erase_if(facts_, [&](const Guard& guard) { return !guard.equality && atoms.is_nonnegative(guard.poly); });
   if (when == Lower::IfPartial && has_only_total_functions()) return;
   for (std::size_t o = 0; o < outputs(); ++o) differences_.push_back(lower(o));
   definedness_conditions_ = {collect_conditions(source, target), collect_conditions(target, source)};
@@ -86,17 +82,14 @@ std::set<std::uint32_t> Statement::nodes_of(const std::vector<CoreTerm>& side) c
 
 TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector<Shape>& arguments,
                     const std::vector<Poly>& given, Atoms& atoms, Guards& obligations) {
-  const auto check = [&](bool condition, const char* what) {
-    if (!condition) throw CheckError{instance.name + " has " + what};
-  };
   std::vector<std::optional<Poly>> slots(instance.size_names.size());
   const auto bind = [&](std::size_t slot, const Poly& value) {
     if (slots[slot]) return obligations.push_back({true, value - *slots[slot]});
     slots[slot] = value;
   };
-  check(arguments.size() == instance.inputs.size(), "a wrong number of arguments");
+  expect(arguments.size() == instance.inputs.size(), "an operator has a wrong number of arguments");
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
-    check(arguments[i].size() == instance.inputs[i].size(), "an argument of wrong rank");
+    expect(arguments[i].size() == instance.inputs[i].size(), "an operator has an argument of wrong rank");
     for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
       const IndexExpr& formal = *instance.inputs[i][d];
       if (formal.kind == IndexExpr::Kind::Constant)
@@ -105,16 +98,16 @@ TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector
         bind(formal.slot, arguments[i][d]);
     }
   }
-  check(given.size() == instance.size_parameter_count(), "a wrong number of sizes");
+  expect(given.size() == instance.size_parameter_count(), "an operator has a wrong number of sizes");
   for (std::size_t p = 0; p < given.size(); ++p) bind(instance.first_size_parameter + p, given[p]);
   TypedNode result;
   for (const auto& slot : slots) {
-    check(slot.has_value(), "an undetermined size");
+    expect(slot.has_value(), "an operator has an undetermined size");
     result.sizes.push_back(*slot);
     obligations.push_back({false, *slot - 1});
   }
   for (const algebra::Comparison& c : instance.conditions) {
-    check(c.relation != Relation::Ne, "a condition with !=");
+    expect(c.relation != Relation::Ne, "an operator has a condition with !=");
     obligations = conjunction(
         obligations, to_guards(c.relation, value(*c.a, result.sizes, {}, atoms), value(*c.b, result.sizes, {}, atoms)));
   }

@@ -2,11 +2,51 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
-#include "check/kernel/core.h"
+#include "algebra/operators/function.h"
+#include "algebra/operators/law.h"
+#include "algebra/operators/operator_instance.h"
+#include "check/kernel/atoms.h"
 #include "check/kernel/normal_form.h"
 
 namespace rulemill::check {
+
+using Shape = std::vector<Poly>;
+
+/// A variable, or an output of a node.
+struct CoreTerm {
+  bool is_variable = false;
+  std::uint32_t number = 0;  // of the variable or node
+  std::uint32_t output = 0;
+  auto operator<=>(const CoreTerm&) const = default;
+};
+
+struct CoreNode {
+  const algebra::OperatorInstance* instance = nullptr;
+  std::vector<CoreTerm> arguments;  // of earlier nodes
+  std::vector<Poly> sizes;          // the node's size parameters
+};
+
+/// The core form of a rule: all that a proof depends on. Operators are instances with their definitions expanded, nodes
+/// are numbered, sizes are polynomials in the checker's atoms, and laws are equations. `check/core_rule` makes it from
+/// a rule and the definitions; the kernel reads nothing else.
+struct CoreRule {
+  struct Variable {
+    std::string name;
+    Shape shape;
+  };
+  std::vector<Variable> variables;
+  Guards condition;
+  std::vector<CoreNode> nodes;
+  std::vector<CoreTerm> source, target;
+  std::vector<Poly> nonzero;                     // of an instance, to be shown of numbers that are not 0
+  std::span<const algebra::Function> functions;  // by the numbers of Apply
+  std::span<const algebra::LawEquation> laws;
+};
 
 /// The condition that the one factor, which says where a partial function is defined, is 1 for all `bound` at which
 /// `guards` hold.
@@ -74,6 +114,23 @@ class Statement {
   std::array<DefinednessConditions, 2> definedness_conditions_;
   std::vector<TypedNode> types_;  // by node
 };
+
+/// The value of an expression; `other` gives the value of a part that is not a number, a sum or a product. Nothing is
+/// simplified, except that guards of a product are not repeated.
+template <class Other>
+Sum evaluate(const algebra::ScalarExpr& e, const Other& other) {
+  if (e.kind == algebra::ScalarExpr::Kind::Constant) return number_sum(e.value);
+  const bool is_sum = e.kind == algebra::ScalarExpr::Kind::Add;
+  if (!is_sum && e.kind != algebra::ScalarExpr::Kind::Mul) return other(e);
+  Sum result = is_sum ? Sum{} : number_sum({1, 1});
+  for (const auto& operand : e.operands) {
+    const Sum part = evaluate(*operand, other);
+    check_size(is_sum ? result.size() + part.size() : result.size() * part.size());
+    result = is_sum ? add(std::move(result), part) : multiply(result, part);
+    for (Product& product : result) remove_redundant(product.guards);
+  }
+  return result;
+}
 
 /// Types an operator instance at the shapes of its arguments and the sizes that a node gives it. Adds the conditions
 /// under which it is well-typed to `obligations`.

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include "algebra/language/syntax.h"
-#include "cli/info/file_description.h"
+#include "algebra/rules/rule_set_format.h"
 #include "cli/rules/rule_database.h"
+#include "optimize/equal/proof/proof_follower.h"
 #include "prove/tasks/candidate_result.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
@@ -165,6 +164,17 @@ FileDescription describe_cache(const std::string& bytes) {
           {{"bytes", bytes.size()}}};
 }
 
+FileDescription describe_proof(const fs::path& path) {
+  const proto::ModelProof proof = optimize::read_model_proof(path);
+  return {"proof that two models are equal",
+          fmt::format("{} steps, {} of rules with certificates; see `rulemill check BEFORE AFTER --proof`",
+                      proof.steps_size(), runtime::format_bytes(proof.rules().size())),
+          {{"steps", proof.steps_size()},
+           {"bytes", proof.rules().size()},
+           {"before", proof.before()},
+           {"after", proof.after()}}};
+}
+
 FileDescription describe_page(const std::string& bytes) {
   return {"HTML page", runtime::format_bytes(bytes.size()), {{"bytes", bytes.size()}}};
 }
@@ -223,6 +233,7 @@ FileDescription describe_file(const fs::path& path, const Options& options) {
   if (extension == ".html" && bytes.find("<title>rulemill") != std::string::npos) return describe_page(bytes);
   if (extension == ".cache") return describe_cache(bytes);
   if (extension == ".jsonl") return describe_events(path, bytes);
+  if (extension == ".proof" || algebra::has_valid_checksum(bytes)) return describe_proof(path);
   if (bytes.starts_with("{") || bytes.starts_with("[")) return describe_json(path);
   throw runtime::InputError(path.string(),
                             "is no file of rulemill: expected a model (*.onnx), a rule database (*.rmdb), "

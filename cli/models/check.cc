@@ -6,7 +6,7 @@
 #include "cli/run/audit_report.h"
 #include "cli/run/proof_options.h"
 #include "optimize/equal/equality_report.h"
-#include "prove/core/database_check.h"
+#include "prove/core/audit.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -44,9 +44,6 @@ void report(Context& context, const prove::CheckReport& report, const prove::Che
   context.print(text);
 }
 
-/// Fewer rules are checked in this process, without limits of time and memory: starting another takes as long.
-constexpr std::size_t min_rules_for_processes = 32;
-
 struct CheckCommandOptions {
   std::string after, model_proof;
   bool cvc5 = false, cross_check = false, core_minimality = false;
@@ -67,13 +64,12 @@ void require_valid(Context& context, const prove::DatabaseCheck& result, const p
 }
 
 /// Checks the certificates. Returns the database's provenance on the first rank. Collective.
-algebra::Provenance check_certificates(Context& context, algebra::Library& library, prove::WorkerProcessOptions workers,
-                                       bool with_cvc5) {
+algebra::Provenance check_certificates(Context& context, algebra::Library& library,
+                                       const prove::WorkerProcessOptions& workers, bool with_cvc5) {
   std::optional<algebra::RuleSetFile> rules;
   prove::CheckOptions options;
   runtime::on_first_rank(context.world, [&] {
     rules.emplace(rules_file(context.options), library);
-    if (rules->size() < min_rules_for_processes) workers.command.clear();
     if (!with_cvc5) return;
     options.cvc5 = prove::find_cvc5();
     if (options.cvc5.empty())
@@ -152,9 +148,8 @@ void add_check(CLI::App& app, Options& options, Command& chosen) {
                  "verify that no core rule is implied by the others, and that the core implies every derived rule")
       ->excludes(proof);
   add_proof_options(*checking, given->proofs);
-  add_definitions_option(*checking, options);
-  add_common_options(*checking, options);
-  checking->callback([given, &chosen] { chosen = [given](Context& context) { check(context, *given); }; });
+  add_general_options(*checking, options);
+  choose(*checking, chosen, check, given);
 }
 
 }  // namespace rulemill::cli

@@ -8,15 +8,13 @@
 #include <set>
 #include <string>
 
-#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
-#include "cli/page.h"
 #include "cli/rules/default_rules.h"
 #include "cli/rules/model_rules.h"
-#include "cli/rules/rule_check.h"
+#include "cli/rules/rule_database.h"
 #include "cli/shipped_files.h"
 #include "cli/step_progress.h"
 #include "optimize/cost/calibration.h"
@@ -68,9 +66,8 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptions& given, ModelRules& discovered,
-                                 const Context& context) {
-  const std::string& runtime = given.runtime;
+optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptions& given, const Context& context,
+                                 std::vector<DefaultRules>& defaults, ModelRules& discovered) {
   StepProgress progress(context.progress, options.model.filename().string());
   options.on_step = [&](const std::string& step) { progress.begin(step); };
   if (given.discover) {
@@ -79,11 +76,10 @@ optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptio
       return discovered.database;
     };
   }
-  std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   options.default_rules = [&] {
     progress.clear();
     defaults = {default_rules(context)};
-    if (auto more = runtime_rules(context, runtime)) defaults.push_back(std::move(*more));
+    if (auto more = runtime_rules(context, given.runtime)) defaults.push_back(std::move(*more));
     std::vector<std::filesystem::path> databases;
     for (const DefaultRules& each : defaults) databases.push_back(each.database);
     return databases;
@@ -159,9 +155,10 @@ void run(Context& context, const OptimizeOptions& given) {
   }
   if (!given.proof.empty() && options.out == "-")
     throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
-  const std::filesystem::path kept =
-      given.keep_rules.empty() ? std::filesystem::path() : writable_database(given.keep_rules);
-  const optimize::Summary summary = optimize_model(options, given, discovered, context);
+  const std::filesystem::path kept = given.keep_rules.empty() ? std::filesystem::path() : writable_database(given.keep_rules);
+  if (!given.proof.empty()) options.result_proof = searched_proof;
+  std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
+  const optimize::Summary summary = optimize_model(options, given, context, defaults, discovered);
   if (!options.explain.empty()) {
     context.report = {{"explanations", optimize::to_json(summary.explanations)}};
     return context.print(optimize::to_text(summary.explanations));
@@ -180,8 +177,10 @@ void run(Context& context, const OptimizeOptions& given) {
     if (!kept.empty() && !found.database.empty()) runtime::write_file(kept, runtime::read_file(found.database));
   }
   if (!given.proof.empty()) {
-    const optimize::EqualityResult shown = prove_result(context.options, options.model, options.out,
-                                                        options.only_clean ? options.rules : databases(), given.proof);
+    for (const DefaultRules& each : defaults) options.rules.push_back(each.database);
+    if (!discovered.database.empty()) options.rules.push_back(discovered.database);
+    const optimize::EqualityResult shown =
+        prove_result(context.options, options.model, options.out, options.rules, given.proof, summary.proof);
     context.print(optimize::written_proof_text(shown));
     context.report["proof"] = {{"bytes", shown.proof_bytes}, {"gap", shown.proof_gap}, {"seconds", shown.seconds}};
   }
@@ -340,10 +339,9 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       .writes(optimize->add_option("--proof", given->proof,
                                    "file for a proof that the result equals the model, for `rulemill check`"))
       ->needs("--out");
-  add_definitions_option(*optimize, options);
-  add_common_options(*optimize, options);
+  add_general_options(*optimize, options);
   add_type_helper(app, chosen);
-  optimize->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
+  choose(*optimize, chosen, run, given);
 }
 
 }  // namespace rulemill::cli

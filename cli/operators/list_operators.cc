@@ -1,10 +1,9 @@
 // `rulemill operators list|show`: the signatures of all operators, and what the files say about one.
+#include "algebra/library/library.h"
 #include "algebra/library/operator_description.h"
-#include "algebra/library/unknown_operator.h"
 #include "cli/operators/operator_commands.h"
 #include "cli/text_table.h"
 #include "runtime/text/error.h"
-#include "runtime/text/join_text.h"
 
 namespace rulemill::cli {
 namespace {
@@ -67,6 +66,7 @@ runtime::Json to_json(const OperatorDescription& description) {
                         {"outputs", to_json(description.outputs)},
                         {"parameters", runtime::Json::array()},
                         {"onnx", description.onnx},
+                        {"aten", description.aten},
                         {"parts", description.parts},
                         {"functions", runtime::Json::array()}};
   for (const auto& [text, meaning] : description.parameters)
@@ -95,6 +95,7 @@ void show_operator(Context& context, const std::string& name) {
   text += "\n" + titled("place", {description.place}) + titled("inputs", typed(description.inputs));
   text += titled("outputs", typed(description.outputs)) + titled("parameters", parameters);
   text += titled("consists of", description.parts) + titled("ONNX", description.onnx.empty() ? none : description.onnx);
+  text += titled("ATen", description.aten);
   context.print(text + titled("assumes", assumed) + titled("digest", {library.digest(name)}));
   context.report = to_json(description);
   context.report["name"] = name;
@@ -108,19 +109,18 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   auto* operators = app.add_subcommand("operators", "Operator definitions");
   operators->require_subcommand(1);
   auto* listing = operators->add_subcommand("list", "List the defined operators with their signatures");
-  add_definitions_option(*listing, options);
-  add_common_options(*listing, options);
+  add_general_options(*listing, options);
   listing->callback([&chosen] { chosen = list; });
 
   auto* showing = operators->add_subcommand("show", "Show one operator: definition, types, parameters, ONNX mapping");
   auto name = std::make_shared<std::string>();
   showing->add_option("NAME", *name, "operator, as in `operators list`")->required();
-  add_definitions_option(*showing, options);
-  add_common_options(*showing, options);
+  add_general_options(*showing, options);
   showing->callback([name, &chosen] { chosen = [name](Context& context) { show_operator(context, *name); }; });
 
   add_operators_check(*operators, options, chosen);
   add_operators_eval(*operators, options, chosen);
+  add_operators_import(*operators, options, chosen);
 }
 
 }  // namespace rulemill::cli

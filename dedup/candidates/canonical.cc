@@ -22,9 +22,8 @@ std::uint16_t unit_quotients(const CandidateGraph& graph, const GraphNode& node,
   std::vector<enumerate::Dims> shapes;
   for (const GraphTerm argument : node.arguments) shapes.push_back(vocabulary.types[graph.type(argument)]);
   std::vector<std::int64_t> slots;
-  if (!algebra::infer(instance, shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), &slots)) {
+  if (!algebra::infer(instance, shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), &slots))
     return 0;
-  }
   std::uint16_t ones = 1;
   for (const algebra::Comparison& condition : instance.conditions) {
     if (!is_exact_division(condition)) continue;
@@ -62,11 +61,10 @@ std::string serialize(const CandidateGraph& graph, const Vocabulary& vocabulary,
     }
     if (detail == Detail::Ranks || detail == Detail::Structure) put(key, node.tag);
   }
-  for (const std::uint16_t leaf : graph.leaves) {
+  for (const std::uint16_t leaf : graph.leaves)
     put(key, detail == Detail::Exact     ? leaf
              : detail == Detail::Content ? vocabulary.type_codes[leaf]
                                          : vocabulary.types[leaf].size());
-  }
   return key;
 }
 
@@ -76,9 +74,8 @@ BoundedList<std::uint64_t, max_graph_nodes> structural_hashes(const CandidateGra
   BoundedList<std::uint64_t, max_graph_nodes> result;
   for (const GraphNode& node : graph.nodes) {
     BoundedList<std::uint64_t, enumerate::max_arity + 1 + TermRow::max_sizes> parts;
-    for (const GraphTerm t : node.arguments) {
+    for (const GraphTerm t : node.arguments)
       parts.push_back(t.is_leaf ? vocabulary.type_codes[graph.leaves[t.index]] : result[t.index] + t.output + 1);
-    }
     if (vocabulary.instances[node.instance]->commutative) std::ranges::sort(parts);
     parts.push_back(vocabulary.instance_codes[node.instance]);
     for (const std::int64_t size : node.sizes) parts.push_back(static_cast<std::uint64_t>(size));

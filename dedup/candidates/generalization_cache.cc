@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/files/atomic_file.h"
-#include "runtime/process/program_digest.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
 
@@ -58,9 +58,8 @@ GeneralizationCache::GeneralizationCache(std::filesystem::path out, const finger
                                          const runtime::Communicator& communicator)
     : out_(std::move(out)), origin_(runtime::program_digest() + " " + origin), communicator_(communicator) {
   for (const enumerate::Dims& dims : dictionary.types) types_.push_back(runtime::hash64(runtime::bytes_of(dims)));
-  for (const auto& entry : dictionary.instances) {
+  for (const auto& entry : dictionary.instances)
     instances_.push_back(hash_of(entry.key() + " " + library.digest(entry.name)));
-  }
   std::string content;
   const std::filesystem::path file = out_ / generalization_cache_file;
   if (communicator.is_root() && std::filesystem::exists(file)) content = runtime::read_file(file);
@@ -79,9 +78,8 @@ bool GeneralizationCache::read(const std::string& content) {
   if (runtime::take_text(rest) != origin_) return true;
   const std::vector<std::uint16_t> types = renumber(runtime::take_list<std::uint64_t>(rest), types_);
   const std::vector<std::uint16_t> instances = renumber(runtime::take_list<std::uint64_t>(rest), instances_);
-  for (auto left = runtime::take_value<std::uint64_t>(rest); left > 0; --left) {
+  for (auto left = runtime::take_value<std::uint64_t>(rest); left > 0; --left)
     forms_.push_back(renumber(runtime::take_text(rest), types, instances));
-  }
   for (const FormEntry& entry : runtime::take_list<FormEntry>(rest)) form_numbers_.emplace(entry.key, entry.form);
   return true;
 }
@@ -155,9 +153,8 @@ void GeneralizationCache::save() const {
     runtime::ByteView rest = of_rank;
     std::vector<std::string_view> rank_forms(runtime::take_value<std::uint64_t>(rest));
     for (std::string_view& form : rank_forms) form = runtime::take_text(rest);
-    for (const FormEntry& entry : runtime::take_list<FormEntry>(rest)) {
+    for (const FormEntry& entry : runtime::take_list<FormEntry>(rest))
       entries.emplace_back(entry.key, rank_forms.at(entry.form));
-    }
   }
   std::ranges::sort(entries);
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());

@@ -7,12 +7,10 @@
 #include <array>
 #include <filesystem>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "dedup/candidates/candidate_graph.h"

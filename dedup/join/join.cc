@@ -78,9 +78,8 @@ std::string generalize(const std::string& candidate, EqualityTest& test, const J
 PackedCandidates generalize_all(const PackedCandidates& candidates, const std::string& step,
                                 const JoinContext& context) {
   std::vector<std::vector<std::size_t>> buckets(context.buckets);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
+  for (std::size_t i = 0; i < candidates.size(); ++i)
     buckets[runtime::hash64(runtime::bytes_of(candidates[i])) % context.buckets].push_back(i);
-  }
   PackedCandidates all;
   std::vector<std::unique_ptr<EqualityTest>> tests(context.thread_pool.threads());
   for (std::uint64_t b = 0; b < context.buckets; ++b) {
@@ -226,12 +225,11 @@ std::uint64_t partition_count(const fingerprint::Summary& fingerprints, const Jo
   const std::uint64_t resident = communicator.max(TermRows::resident_bytes(fingerprints, communicator.node().size()));
   const std::uint64_t share = fingerprints.rows / static_cast<std::uint64_t>(communicator.size()) * bytes_per_row;
   const std::uint64_t required = used + resident + (options.all_terms ? share : std::uint64_t{64} << 20);
-  if (required > options.memory) {
+  if (required > options.memory)
     throw runtime::Error("--memory " + runtime::format_bytes(options.memory),
                          "the join needs at least " + runtime::format_bytes(required) +
                              " per rank for this table, of which " + runtime::format_bytes(resident) +
                              " are the levels below the last, which every node holds");
-  }
   return options.all_terms ? 1 : std::bit_ceil(share / (options.memory - used - resident) + 1);
 }
 

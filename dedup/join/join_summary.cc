@@ -24,9 +24,8 @@ runtime::Attributes to_attributes(const Summary& summary) {
   runtime::Attributes figures = runtime::to_attributes(summary.funnel, counts);
   figures["expected_false"] = summary.expected_false_candidates;
   figures["seconds"] = summary.seconds;
-  for (std::size_t level = 0; level < summary.new_classes.size(); ++level) {
+  for (std::size_t level = 0; level < summary.new_classes.size(); ++level)
     figures[level_name(level)] = summary.new_classes[level];
-  }
   return figures;
 }
 
@@ -38,9 +37,8 @@ Summary summary_of(const runtime::Attributes& figures) {
   const double* value = expected == figures.end() ? nullptr : std::get_if<double>(&expected->second);
   if (value == nullptr) throw runtime::InputError("manifest.json", "the figures of stage join lack expected_false");
   summary.expected_false_candidates = *value;
-  for (std::size_t level = 0; figures.contains(level_name(level)); ++level) {
+  for (std::size_t level = 0; figures.contains(level_name(level)); ++level)
     summary.new_classes.push_back(runtime::count_in(figures, join_stage, level_name(level)));
-  }
   return summary;
 }
 

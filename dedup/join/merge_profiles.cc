@@ -60,9 +60,8 @@ std::uint64_t merge_profiles(const std::vector<std::filesystem::path>& folders, 
       if (record.rule.tier == algebra::Tier::Core) core.insert(sides_of(record.rule, bank, symbols));
     }
     const std::string origin = (folder / candidates_file).string();
-    for (const algebra::Rule& rule : algebra::parse_rules(text, origin, library, bank, symbols)) {
+    for (const algebra::Rule& rule : algebra::parse_rules(text, origin, library, bank, symbols))
       lines.push_back(line_of(rule, core, bank, symbols));
-    }
   }
   // Of equal texts, the first in order is kept.
   std::ranges::sort(lines, [](const CandidateLine& a, const CandidateLine& b) {

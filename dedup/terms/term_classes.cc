@@ -5,12 +5,32 @@
 #include <functional>
 #include <tuple>
 
-#include "dedup/terms/rebalance.h"
 #include "execute/values/field.h"
 #include "runtime/mpi/parallel_sort.h"
 #include "runtime/text/byte_lists.h"
 
 namespace rulemill::dedup {
+
+// Concatenates the surpluses of all ranks, and the deficits of all ranks; a surplus is sent to the deficits at the same
+// offset.
+std::vector<std::uint64_t> transfers_from(const std::vector<std::uint64_t>& costs, std::size_t rank) {
+  std::uint64_t total = 0;
+  for (const std::uint64_t cost : costs) total += cost;
+  const std::uint64_t share = (total + costs.size() - 1) / costs.size();
+  const auto surplus = [&](std::size_t r) { return costs[r] > share ? costs[r] - share : 0; };
+  std::uint64_t offset = 0;  // surplus of the ranks before this one
+  for (std::size_t r = 0; r < rank; ++r) offset += surplus(r);
+  std::vector<std::uint64_t> transfers(costs.size(), 0);
+  std::uint64_t deficit = 0;  // of the ranks up to r
+  for (std::size_t r = 0; r < costs.size(); ++r) {
+    const std::uint64_t begin = std::max(deficit, offset);
+    deficit += costs[r] < share ? share - costs[r] : 0;
+    const std::uint64_t end = std::min(deficit, offset + surplus(rank));
+    transfers[r] = end > begin ? end - begin : 0;
+  }
+  return transfers;
+}
+
 namespace {
 
 /// The number of pairs of a class, without its symmetries.
@@ -37,9 +57,8 @@ void rebalance(std::vector<TermClasses>& buckets, const runtime::Communicator& c
     for (const auto& of_rank : costs) bucket_costs.push_back(of_rank[b]);
     const auto transfers = transfers_from(bucket_costs, static_cast<std::size_t>(communicator.rank()));
     auto& classes = buckets[b].classes;
-    if (std::ranges::any_of(transfers, [](std::uint64_t cost) { return cost > 0; })) {
+    if (std::ranges::any_of(transfers, [](std::uint64_t cost) { return cost > 0; }))
       std::ranges::stable_sort(classes, std::greater{}, &std::vector<TermId>::size);
-    }
     for (std::size_t to = 0; to < ranks; ++to) {
       for (std::uint64_t left = transfers[to]; !classes.empty() && cost_of(classes.back()) <= left;
            classes.pop_back()) {
@@ -93,9 +112,8 @@ std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t partit
     TermClasses& bucket = result[bucket_of(records[begin].low, buckets)];
     std::size_t end = begin;
     for (; end < records.size() && records[end].high == records[begin].high && records[end].low == records[begin].low;
-         ++end) {
+         ++end)
       bucket.by_type[records[end].type] += records[end].distinct_values;
-    }
     bucket.new_classes[rows.level(records[begin].term)] += records[begin].distinct_values;
     if (end - begin > 1 || records[begin].symmetric) {
       auto& members = bucket.classes.emplace_back();

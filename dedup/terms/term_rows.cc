@@ -8,7 +8,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::dedup {
-
 namespace {
 
 /// Collective. The first rank reads the dictionary and verifies it against the manifest.
@@ -71,12 +70,12 @@ std::uint64_t TermRows::resident_bytes(const fingerprint::Summary& summary, int 
 }
 
 fingerprint::ShardRows TermRows::read(std::uint64_t shard) const {
-  fingerprint::ShardRows rows = fingerprint::read_shard_terms(out_ / fingerprint::shard_name(shard), digest_);
+  fingerprint::ShardRows rows =
+      fingerprint::read_shard(out_ / fingerprint::shard_name(shard), digest_, fingerprint::ShardColumns::Terms);
   const std::uint64_t expected = std::min(rows_per_shard_, summary_.rows - shard * rows_per_shard_);
   if (rows.first != shard * rows_per_shard_ || rows.size() != expected ||
-      rows.arguments_width > TermRow::max_arguments || rows.sizes_width > TermRow::max_sizes) {
+      rows.arguments_width > TermRow::max_arguments || rows.sizes_width > TermRow::max_sizes)
     throw runtime::InputError((out_ / fingerprint::shard_name(shard)).string(), "contains terms of another shard");
-  }
   return rows;
 }
 
@@ -113,7 +112,7 @@ std::vector<FingerprintRecord> TermRows::records(std::uint64_t partition, std::u
   for (std::uint64_t shard = 0; shard < summary_.shards; ++shard) {
     if (owner(shard) != communicator_.rank() || runtime::is_interrupted()) continue;
     const std::filesystem::path path = out_ / fingerprint::shard_name(shard);
-    const fingerprint::FingerprintRows rows = fingerprint::read_fingerprints(path, digest_);
+    const fingerprint::ShardRows rows = fingerprint::read_shard(path, digest_, fingerprint::ShardColumns::Fingerprints);
     if (rows.first != shard * rows_per_shard_)
       throw runtime::InputError(path.string(), "contains terms of another shard");
     for (std::size_t i = 0; i < rows.orbit.size(); ++i) {
@@ -158,9 +157,8 @@ TermRows::VariableMap TermRows::variable_map(const RenamedTerm& renamed) const {
   VariableMap map;
   map.swaps_ = &renamings_.swaps();
   if (renamed.renaming != 0) map.forward_ = renamings_.of(variables(renamed.term)).swaps_of(renamed.renaming);
-  if (renamed.inverse_term != no_id && renamed.inverse_renaming != 0) {
+  if (renamed.inverse_term != no_id && renamed.inverse_renaming != 0)
     map.inverse_ = renamings_.of(variables(renamed.inverse_term)).swaps_of(renamed.inverse_renaming);
-  }
   return map;
 }
 

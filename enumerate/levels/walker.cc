@@ -150,9 +150,8 @@ void NodeWalker::visit_completions(const PartialNode& node, const Body& body) {
   const auto& completions = signatures_.completions(node.family, arity - 1, others);
   for (const Completion& completion : of_type(completions, terms_.type(arguments[arity - 1]))) {
     bool fit = true;
-    for (std::uint32_t i = 0; i < arity && fit; ++i) {
+    for (std::uint32_t i = 0; i < arity && fit; ++i)
       fit = index_.fits(signatures_[completion.signature], i, arguments[i]);
-    }
     if (fit) body(completion.signature, arguments);
   }
 }

@@ -4,7 +4,7 @@
 #include <toml++/toml.h>
 #include <algorithm>
 
-#include "algebra/library/unknown_operator.h"
+#include "algebra/library/library.h"
 #include "algebra/sizes/checked.h"
 #include "enumerate/profile/profile_components.h"
 #include "runtime/files/atomic_file.h"
@@ -37,12 +37,10 @@ class Reader {
     profile.name = text_of(required(root, "name"), "name");
     if (const auto* seed = root.get("seed"))
       profile.seed = static_cast<std::uint64_t>(number(*seed, "seed", 0, INT64_MAX));
-    if (const auto* ops = root.get("max_ops")) {
+    if (const auto* ops = root.get("max_ops"))
       profile.max_ops = static_cast<std::uint32_t>(number(*ops, "max_ops", 1, Profile::max_ops_limit));
-    }
-    if (const auto* elements = root.get("max_elements")) {
+    if (const auto* elements = root.get("max_elements"))
       profile.max_elements = static_cast<std::uint64_t>(number(*elements, "max_elements", 1, 1 << 20));
-    }
     if (const auto* values = root.get("values")) {
       const std::string word = text_of(*values, "values");
       if (word != "field" && word != "reals")
@@ -273,14 +271,12 @@ class Reader {
     if (library_.arity(made.name) == 0)
       fail(node, "operator '" + made.name + "' takes no inputs: list it in constants");
     if (const auto* ranks = entry.get("ranks")) {
-      for (const toml::node& rank : array(*ranks, "ranks")) {
+      for (const toml::node& rank : array(*ranks, "ranks"))
         made.ranks.push_back(static_cast<std::uint32_t>(number(rank, "a rank", 0, 8)));
-      }
     }
     if (const auto* arguments = entry.get("arguments")) {
-      for (const auto& [key, value] : table(*arguments, "arguments")) {
+      for (const auto& [key, value] : table(*arguments, "arguments"))
         made.arguments[std::string(key.str())] = argument_rule(value, profile);
-      }
     }
     if (const auto* sizes = entry.get("sizes")) {
       const toml::table& given = table(*sizes, "sizes");

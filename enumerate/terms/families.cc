@@ -82,9 +82,8 @@ SignatureTable::SignatureTable(const Profile& profile, algebra::Library& library
     Family& family = families_[f];
     constants_.push_back(static_cast<SignatureId>(signatures_.size()));
     if (family.constant != nullptr) add_constant(f, *family.constant);
-    for (std::uint32_t i = 0; i < family.arity; ++i) {
+    for (std::uint32_t i = 0; i < family.arity; ++i)
       family.allowed_classes[i] = allowed_classes(nullptr, profile.roles.size());
-    }
   }
 }
 
@@ -107,9 +106,8 @@ std::unique_ptr<SignatureTable::RankedInstance> SignatureTable::make_ranked_inst
 void SignatureTable::add_constant(std::uint32_t family, const ProfileConstant& entry) {
   std::vector<std::uint32_t> ranks;
   const std::vector<std::string> names = library_.size_parameter_names(entry.name);
-  if (std::ranges::any_of(names, [](const std::string& name) { return name.ends_with("..."); })) {
+  if (std::ranges::any_of(names, [](const std::string& name) { return name.ends_with("..."); }))
     ranks.push_back(static_cast<std::uint32_t>(entry.sizes.size() + 1 - names.size()));
-  }
   std::unique_ptr<RankedInstance> made = make_ranked_instance(entry.place, entry.name, entry.parameters, ranks);
   const auto shapes = algebra::infer(*made->instance, {}, entry.sizes);
   if (!shapes) {
@@ -117,9 +115,8 @@ void SignatureTable::add_constant(std::uint32_t family, const ProfileConstant& e
                                       std::to_string(entry.sizes.size()) + " sizes of these values; it needs " +
                                       std::to_string(made->instance->size_parameter_count()));
   }
-  if (element_count(shapes->front()) > profile_.max_elements) {
+  if (element_count(shapes->front()) > profile_.max_elements)
     throw InputError(entry.place, "the constant has more than max_elements = " + std::to_string(profile_.max_elements));
-  }
   add(family, *made, {}, entry.sizes);
   by_ranks_[family][{}] = std::move(made);
 }
@@ -173,9 +170,8 @@ void SignatureTable::read_restrictions(Family& family, const algebra::OperatorIn
   }
   for (const auto& [name, values] : entry.sizes) {
     const auto& names = instance.size_names;
-    if (std::find(names.begin() + instance.first_size_parameter, names.end(), name) == names.end()) {
+    if (std::find(names.begin() + instance.first_size_parameter, names.end(), name) == names.end())
       throw InputError(entry.place, "operator '" + entry.name + "' has no size parameter '" + name + "'");
-    }
   }
 }
 
@@ -185,9 +181,8 @@ void SignatureTable::extend(const std::vector<Positions>& positions) {
     std::vector<TypeId> arguments(families_[f].arity);
     if (families_[f].arity != 0) add_for_types(f, arguments, 0, types, positions);
   }
-  for (auto& [key, list] : completions_) {
+  for (auto& [key, list] : completions_)
     std::ranges::sort(list, {}, [&](const Completion& c) { return std::pair(c.type, c.signature); });
-  }
 }
 
 void SignatureTable::add_for_types(std::uint32_t family, std::vector<TypeId>& arguments, std::size_t known,
@@ -276,9 +271,8 @@ void SignatureTable::add(std::uint32_t family, const RankedInstance& ranked_inst
     others.erase(others.begin() + missing);
     completions_[key(family, missing, others)].push_back({arguments[missing], id});
   }
-  for (std::size_t n = 1; n < arguments.size(); ++n) {
+  for (std::size_t n = 1; n < arguments.size(); ++n)
     beginnings_.insert(key(family, static_cast<std::uint32_t>(n - 1), std::span(arguments).first(n)));
-  }
   signatures_.push_back(std::move(made));
 }
 

@@ -54,10 +54,9 @@ void collect_reads(const ScalarExpr& expr, std::size_t inputs, std::vector<const
 /// Collects the summands of a + b + …. Returns whether all of them are dimensions of inputs.
 bool collect_summands(const IndexExprPtr& expr, std::uint32_t first_size_parameter,
                       std::vector<IndexExprPtr>& summands) {
-  if (expr->kind == IndexExpr::Kind::Add) {
+  if (expr->kind == IndexExpr::Kind::Add)
     return collect_summands(expr->a, first_size_parameter, summands) &&
            collect_summands(expr->b, first_size_parameter, summands);
-  }
   summands.push_back(expr);
   return expr->kind == IndexExpr::Kind::Size && expr->slot < first_size_parameter;
 }
@@ -91,9 +90,8 @@ InstanceFacts analyze_instance(const algebra::OperatorInstance& instance) {
         }
       }
       std::vector<IndexExprPtr> summands;
-      if (collect_summands(output.dims[d], instance.first_size_parameter, summands) && summands.size() > 1) {
+      if (collect_summands(output.dims[d], instance.first_size_parameter, summands) && summands.size() > 1)
         axes[d].summands = std::move(summands);
-      }
     }
   }
   return facts;

@@ -14,10 +14,9 @@ std::uint8_t RenamingList::image(std::uint32_t renaming, std::uint8_t variable) 
 
 Renamings::Renamings(const Profile& profile, bool no_symmetry) {
   const auto& variables = profile.variables;
-  if (variables.size() > max_variables) {
+  if (variables.size() > max_variables)
     throw runtime::InputError(variables[max_variables].place,
                               "a profile can have at most " + std::to_string(max_variables) + " variables");
-  }
   for (std::size_t v = 0; v < variables.size(); ++v) {
     std::size_t sort = members_.size();
     for (std::size_t u = 0; u < v && !no_symmetry; ++u) {

@@ -45,9 +45,8 @@ void Symmetry::add_orbit(const TermTable& terms, NodeId first, bool commutative,
 
 VariableSet Symmetry::moved_by(std::span<const std::uint8_t> swaps) const {
   VariableSet moved = 0;
-  for (const std::uint8_t s : swaps) {
+  for (const std::uint8_t s : swaps)
     moved |= VariableSet{1} << renamings_.swaps()[s].a | VariableSet{1} << renamings_.swaps()[s].b;
-  }
   return moved;
 }
 
@@ -104,9 +103,8 @@ void Symmetry::precompute_smallest(const TermTable& terms, TermId limit) {
     if (id == no_id || seen[id]) continue;
     seen[id] = true;
     Stabilizer& stabilizer = stabilizers_[id];
-    for (auto u = static_cast<TermId>(stabilizer.smallest.size()); u < limit; ++u) {
+    for (auto u = static_cast<TermId>(stabilizer.smallest.size()); u < limit; ++u)
       stabilizer.smallest.push_back(terms.is_extended(u) ? find_smallest(stabilizer, u, terms) : no_id);
-    }
   }
 }
 

@@ -15,8 +15,7 @@
 
 namespace rulemill::execute {
 
-/// A reference to a tensor: group and slot in a value store, or the offset of its first pair in an arena. Element e is
-/// at [e · block_width].
+/// A tensor: group and slot in a value store, or the offset of its first pair in an arena. Element e: [e · block_width]
 class TensorRef {
  public:
   static TensorRef stored(std::uint32_t group, std::uint32_t slot) {

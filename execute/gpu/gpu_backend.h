@@ -9,13 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "execute/gpu/gpu_error.h"
 #include "execute/gpu/orbit_batch.h"
 
 namespace rulemill::execute {
 
-/// A sequence of asynchronous operations, executed in order; streams run concurrently. Host pointers are to pinned
-/// memory.
+/// Asynchronous operations, executed in order; streams run concurrently. Host pointers are to pinned memory.
 class GpuStream {
  public:
   virtual ~GpuStream() = default;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -26,8 +25,7 @@ struct GpuInfo {
 bool has_cuda();
 /// The GPUs that this build can use; empty without CUDA or without a GPU.
 std::vector<GpuInfo> available_gpus();
-/// Why an installed driver offers no GPU to this build, such as that it is too old; empty without a driver, or if
-/// GPUs can be used.
+/// Why an installed driver offers no GPU to this build (it is too old, …); empty without one, or if GPUs can be used.
 std::string gpu_problem();
 
 /// Counters of GPU work and transfers, for the cost model.

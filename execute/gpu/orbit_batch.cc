@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "execute/gpu/gpu_error.h"
-
 namespace rulemill::execute {
-
 namespace {
 
 constexpr std::uint64_t max_renamings = 0xffff;  // a renaming list has 16-bit counts
@@ -37,9 +34,8 @@ std::uint32_t OrbitBatch::add_renaming_list(std::span<const std::span<const std:
   renaming_words_.push_back(static_cast<std::uint16_t>(swaps_by_renaming.size()));
   renaming_words_.push_back(static_cast<std::uint16_t>(most));
   for (const auto& swaps : swaps_by_renaming) {
-    for (std::size_t s = 0; s < most; ++s) {
+    for (std::size_t s = 0; s < most; ++s)
       renaming_words_.push_back(s < swaps.size() ? static_cast<std::uint16_t>(swaps[s] + 1) : std::uint16_t{0});
-    }
   }
   return at;
 }

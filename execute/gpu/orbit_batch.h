@@ -8,8 +8,15 @@
 #include <vector>
 
 #include "execute/gpu/orbit_view.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::execute {
+
+/// A GPU failure: out of memory, or a failed call. The caller can fall back to the CPU.
+class GpuError : public runtime::Error {
+ public:
+  using Error::Error;
+};
 
 /// Location of an expanded term's tensor in the resident values.
 struct TermLocation {

@@ -12,8 +12,7 @@ RM_HD inline bool is_less(const Fingerprint& a, const Fingerprint& b) {
 }
 RM_HD inline bool is_equal(const Fingerprint& a, const Fingerprint& b) { return a.high == b.high && a.low == b.low; }
 
-/// The evaluation of one tile. `shared`: SharedMemoryLayout::of(view.max_arguments) bytes; `scratch`: this block's part
-/// of view.scratch.
+/// The evaluation of one tile. `shared`: SharedMemoryLayout::of(view.max_arguments) bytes; `scratch`: of this block.
 template <class Block>
 class TileBody {
  public:
@@ -40,11 +39,10 @@ class TileBody {
     });
     block_.each([&](std::uint32_t thread) {
       for (std::uint32_t i = thread; i < tile_.items; i += threads_per_block) {
-        if (view_.minima == nullptr) {
+        if (view_.minima == nullptr)
           find_equal_renaming(i);
-        } else if (is_representative(i)) {
+        else if (is_representative(i))
           find_minimum(i);
-        }
       }
     });
   }
@@ -178,9 +176,8 @@ class TileBody {
   }
 
   RM_HD void evaluate(std::uint32_t item, std::uint32_t thread) const {
-    for (std::uint32_t k = 0; k < program_.view.inputs; ++k) {
+    for (std::uint32_t k = 0; k < program_.view.inputs; ++k)
       pointers()[k * threads_per_block + thread] = tensor(k, argument_code(k, item));
-    }
     FieldPair* own =
         scratch_ + std::size_t{thread / warp_width} * view_.scratch_elements * warp_width + thread % warp_width;
     ThreadOperands operands{program_, pointers() + thread, threads_per_block, strides(), own};
@@ -201,9 +198,8 @@ class TileBody {
     const std::uint32_t begin = words[first_item_word], own = representative(item);
     std::uint32_t equal = begin;
     while (equal < own && (view_.all_terms || !is_representative(equal) ||
-                           !is_equal(fingerprint(transient.output, equal), fingerprint(transient.output, own)))) {
+                           !is_equal(fingerprint(transient.output, equal), fingerprint(transient.output, own))))
       ++equal;
-    }
     view_.equal_renamings[transient.first_equal_renaming + item - begin] = equal - begin;
   }
 
@@ -249,9 +245,8 @@ class TileBody {
 template <class Block>
 RM_HD inline void run_tiles(Block& block, const OrbitView& view, unsigned char* shared) {
   FieldPair* scratch = view.scratch + std::size_t{block.index()} * threads_per_block * view.scratch_elements;
-  for (std::uint32_t p = block.index(); p < view.tile_count; p += block.count()) {
+  for (std::uint32_t p = block.index(); p < view.tile_count; p += block.count())
     TileBody<Block>(block, view, view.tiles[p], shared, scratch).run();
-  }
 }
 
 }  // namespace rulemill::execute

@@ -103,8 +103,7 @@ struct OrbitView {
   OrbitMinimum* minima = nullptr;   // null in the phase of transient terms
 };
 
-/// Layout of a block's shared memory: the number of distinct items, strides and pointers of arguments, then staged
-/// tensors.
+/// A block's shared memory: the number of distinct items, strides and pointers of arguments, then staged tensors.
 struct SharedMemoryLayout {
   std::uint32_t pointers = 0, staged = 0, bytes = 0;
   RM_HD static SharedMemoryLayout of(std::uint32_t arguments) {

@@ -1,5 +1,4 @@
 // Four lanes with AVX2. The pragma follows all standard headers, so that it does not apply to shared inline code.
-#include <cstddef>
 #include <cstdint>
 
 #include "execute/kernels/kernels.h"

@@ -192,9 +192,8 @@ RM_HD inline V step_element(const ProgramView& program, const ProgramStep& step,
         const V y = load_factor<V>(operands, factors[t].right, lane);
         if (step.kind == Kind::Scaled) {
           const std::uint32_t scale = program.scales[t];
-          if (scale != 0) {
+          if (scale != 0)
             x = multiply_pairs(x, V::load(program.coefficients + std::size_t{scale} * block_width + lane));
-          }
         }
         a = fold(a + x.mul32(y));
         b = fold(b + x.template shr<32>().mul32(y.template shr<32>()));
@@ -231,9 +230,8 @@ RM_HD inline TensorHash<V> run_step(const ProgramView& program, const ProgramSte
   const bool apply = step.kind == ProgramStep::Kind::Apply;
   for (std::uint32_t element = 0; element < step.elements; ++element) {
     V value = step_element<V>(program, step, element, operands, lane);
-    for (std::uint32_t f = apply ? 1 : 0; f < step.function_count; ++f) {
+    for (std::uint32_t f = apply ? 1 : 0; f < step.function_count; ++f)
       value = apply_unary(program.functions[step.first_function + f], value);
-    }
     if (out != nullptr) value.store(out + element * out_stride + lane);
     add_to_hash(hash, value, keys, element);
   }
@@ -245,9 +243,8 @@ template <class V>
 RM_HD inline TensorHash<V> hash_tensor(const FieldPair* values, std::uint32_t stride, std::uint32_t elements,
                                        std::uint32_t lane, const FieldPair* keys) {
   TensorHash<V> hash{V::set1(0), V::set1(0)};
-  for (std::uint32_t element = 0; element < elements; ++element) {
+  for (std::uint32_t element = 0; element < elements; ++element)
     add_to_hash(hash, V::load(values + element * stride + lane), keys, element);
-  }
   return hash;
 }
 

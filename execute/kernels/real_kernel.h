@@ -1,5 +1,4 @@
-// Programs over the reals, on the CPU, as kernel_body.h is for the field. Processes all points of eight tensors
-// together.
+// Programs over the reals, on the CPU, as kernel_body.h is for the field: all points of eight tensors together.
 #pragma once
 
 #include "execute/program/program.h"

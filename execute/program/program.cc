@@ -8,7 +8,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::execute {
-
 namespace {
 
 constexpr std::uint64_t function_stream = 0x66756e6374696f6eu;
@@ -83,8 +82,7 @@ void add_term(Program& program, const algebra::PlanProduct& term, bool any_scale
   if (any_scaled) program.scales.push_back(has_left && has_right ? term.coefficient : 0);
 }
 
-/// Turns a MixedProduct step whose products all have the same two operands into a Product step, which looks up its
-/// operands once.
+/// Turns a MixedProduct step with the same two operands in all products into a Product step, which looks them up once.
 void use_common_operands(ProgramStep& step, std::span<const Factors> factors) {
   if (step.kind != ProgramStep::Kind::MixedProduct || factors.empty()) return;
   const std::uint32_t left = factors[0].left >> operand_shift, right = factors[0].right >> operand_shift;

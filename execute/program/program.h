@@ -54,8 +54,7 @@ struct Program {
             inputs,
             max_key};
   }
-  /// Returns the degree of each output as a polynomial in the variables, from the inputs' degrees. A hashed value has
-  /// degree 1.
+  /// Returns the degree of each output as a polynomial, from the inputs' degrees. A hashed value has degree 1.
   std::vector<std::uint32_t> degrees(std::span<const std::uint32_t> input_degrees) const;
 };
 

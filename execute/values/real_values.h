@@ -1,6 +1,5 @@
-// Tensor values over the reals: doubles in place of field pairs. Every element is stored at several points, because
-// piecewise functions such as max may agree at a few points without being equal. Element e at point p is stored element
-// e · real_points + p.
+// Tensor values over the reals: doubles in place of field pairs. Elements are stored at several points, since piecewise
+// functions such as max may agree at a few points. Element e at point p is stored element e · real_points + p.
 #pragma once
 
 #include <bit>

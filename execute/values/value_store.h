@@ -1,5 +1,4 @@
-// Tensors that are arguments of later nodes, stored once for all ranks of a node, in groups of one type and blocks of
-// eight tensors.
+// Tensors that are arguments of later nodes, stored once for all ranks of a node, by type, in blocks of eight.
 #pragma once
 
 #include <cstdint>

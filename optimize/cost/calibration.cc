@@ -9,11 +9,11 @@
 #include <tuple>
 #include <utility>
 
+#include "optimize/cost/cost_source.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Reads the values of one file, and reports a bad one with its line.
@@ -88,12 +88,6 @@ class CalibrationReader {
   toml::table root_;
 };
 
-double product(std::span<const std::int64_t> shape) {
-  double count = 1;
-  for (const std::int64_t dim : shape) count *= static_cast<double>(dim);
-  return count;
-}
-
 }  // namespace
 
 Calibration Calibration::load(const std::filesystem::path& file) {
@@ -141,7 +135,7 @@ std::optional<double> Calibration::seconds(const algebra::OperatorInstance& inst
   if (entry == nullptr) return std::nullopt;
   double elements = output_elements, full_inputs = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const double count = product(inputs[i]);
+    const double count = count_elements(inputs[i]);
     if (count >= output_elements) ++full_inputs;
     if (!entry->by_result && !constant.at(i)) elements = std::max(elements, count);
   }

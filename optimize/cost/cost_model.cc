@@ -6,7 +6,6 @@
 #include <unordered_set>
 
 namespace rulemill::optimize {
-
 namespace {
 
 double function_flops(const algebra::Function& function) {
@@ -65,12 +64,6 @@ Flops element_flops(const algebra::Library& library, const algebra::ScalarExpr& 
   return total;
 }
 
-double element_count(std::span<const std::int64_t> shape) {
-  double count = 1;
-  for (std::int64_t dim : shape) count *= static_cast<double>(dim);
-  return count;
-}
-
 }  // namespace
 
 std::optional<Work> work_of(const algebra::Library& library, const algebra::OperatorInstance& instance,
@@ -92,7 +85,7 @@ std::optional<Work> work_of(const algebra::Library& library, const algebra::Oper
   };
   for (const auto& tensor : instance.intermediates) add(tensor, 2);
   for (const auto& tensor : instance.outputs) add(tensor, 1);
-  for (const auto& input : inputs) work.bytes += element_count(input) * sizeof(float);
+  for (const auto& input : inputs) work.bytes += count_elements(input) * sizeof(float);
   return work;
 }
 
@@ -167,7 +160,7 @@ std::optional<double> CostModel::calibrated_seconds(const std::string& name, con
   if (!device_.calibration) return std::nullopt;
   double elements = 0;
   for (const std::vector<std::int64_t>& input : query_of(node).inputs)
-    elements = std::max(elements, element_count(input));
+    elements = std::max(elements, count_elements(input));
   const auto measured = device_.calibration->seconds(name, elements);
   return measured ? std::optional(*measured + device_.overhead) : std::nullopt;
 }
@@ -203,8 +196,8 @@ double CostModel::compute(const Node& node) const {
   }
   // An opaque node is charged for its inputs and outputs only.
   Work work;
-  for (ValueId argument : node.arguments) work.bytes += element_count(evaluate(type_of(argument))) * sizeof(float);
-  for (ValueId output : node.outputs) work.bytes += element_count(evaluate(type_of(output))) * sizeof(float);
+  for (ValueId argument : node.arguments) work.bytes += count_elements(evaluate(type_of(argument))) * sizeof(float);
+  for (ValueId output : node.outputs) work.bytes += count_elements(evaluate(type_of(output))) * sizeof(float);
   work.output_elements = device_.full_occupancy_elements;
   return roofline_seconds(work, device_);
 }

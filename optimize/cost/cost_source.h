@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,11 @@ struct CostQuery {
   std::vector<std::int64_t> sizes;
   std::optional<algebra::InstanceId> activation;
 };
+
+/// Returns the number of elements of a tensor, which may be larger than any integer.
+inline double count_elements(std::span<const std::int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<>());
+}
 
 class CostSource {
  public:

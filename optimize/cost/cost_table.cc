@@ -12,7 +12,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 const runtime::TableSchema schema{"cost table", 1};
@@ -87,9 +86,8 @@ void require_machine(const CostTable& table, std::span<const std::string> machin
 
 std::string query_text(const CostQuery& query, const algebra::Library& library) {
   std::string text = library.instance(query.instance).name + "(";
-  for (std::size_t i = 0; i < query.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < query.inputs.size(); ++i)
     text += (i == 0 ? "" : ", ") + std::string(query.constant.at(i) ? "weights " : "") + shape_text(query.inputs[i]);
-  }
   if (!query.sizes.empty()) text += "; " + shape_text(query.sizes);
   text += ")";
   return query.activation ? text + " then " + library.instance(*query.activation).name : text;

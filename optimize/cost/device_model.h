@@ -1,7 +1,6 @@
 // Models of devices for the analytic cost model. Figures are sustained rates in single precision.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -46,9 +46,8 @@ GraphEvaluator::Sizes given_sizes(const InputShapes& shapes, const ImportedModel
   for (const auto& [input, dims] : shapes) {
     const std::string& name = input;  // lambdas cannot capture structured bindings
     auto found = std::ranges::find_if(import.inputs, [&](ValueId id) { return bank.value(id).name == name; });
-    if (found == import.inputs.end() || !bank.value(*found).type) {
+    if (found == import.inputs.end() || !bank.value(*found).type)
       throw runtime::UsageError("--input-shape", "the model has no float input '" + name + "' of known rank");
-    }
     const algebra::Shape& shape = *bank.value(*found).type;
     if (add_sizes(sizes, shape, dims)) continue;
     GraphEvaluator::Sizes own;

@@ -1,7 +1,5 @@
 #include "optimize/cost/onnxruntime_costs.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "optimize/cost/cost_table.h"
@@ -11,7 +9,6 @@
 #include "runtime/text/json.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::Json;
@@ -67,19 +64,16 @@ class OnnxruntimeCosts final : public MeasuredCosts {
     Json question = {
         {"threads", table_.threads}, {"opset", probe_opset}, {"leaves", Json::array()}, {"inputs", Json::array()}};
     for (std::size_t i = 0; i < query.inputs.size(); ++i) {
-      double elements = 1;
-      for (const std::int64_t dim : query.inputs[i]) elements *= static_cast<double>(dim);
-      if (elements > max_elements) return std::nullopt;
+      if (count_elements(query.inputs[i]) > max_elements) return std::nullopt;
       question["leaves"].push_back({{"shape", query.inputs[i]}, {"constant", static_cast<bool>(query.constant.at(i))}});
     }
     for (std::size_t i = 0; i < node->arguments.size(); ++i) {
-      if (node->arguments[i]) {
+      if (node->arguments[i])
         question["inputs"].push_back({{"leaf", *node->arguments[i]}});
-      } else if (node->constants[i].is_unsupported || node->constants[i].as_float32) {
+      else if (node->constants[i].is_unsupported || node->constants[i].as_float32)
         return std::nullopt;
-      } else {
+      else
         question["inputs"].push_back({{"value", literal_json(node->constants[i])}});
-      }
     }
     question["op_type"] = node->op_type;
     question["domain"] = node->domain;

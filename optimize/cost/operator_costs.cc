@@ -1,9 +1,9 @@
 #include "optimize/cost/operator_costs.h"
 
+#include <algorithm>
 #include <set>
 
 namespace rulemill::optimize {
-
 namespace {
 
 double bytes_of(const Value& value) {
@@ -13,29 +13,24 @@ double bytes_of(const Value& value) {
   return bytes;
 }
 
-/// Returns the cost of the nodes that an ONNX node encodes: from its root down to its inputs.
-double unit_seconds(const GraphBank& bank, const ExportNode& unit, const std::unordered_map<NodeId, double>& costs) {
-  std::set<ValueId> inputs;
-  for (const auto& input : unit.inputs) {
-    if (input) inputs.insert(*input);
-  }
-  std::set<NodeId> seen{unit.root};
-  std::vector<NodeId> open{unit.root};
-  double seconds = 0;
+}  // namespace
+
+std::vector<NodeId> encoded_nodes(const GraphBank& bank, NodeId root, std::span<const std::optional<ValueId>> inputs) {
+  std::vector<NodeId> found, open{root};
+  std::set<NodeId> seen{root};
   while (!open.empty()) {
-    NodeId id = open.back();
+    const NodeId id = open.back();
     open.pop_back();
-    if (auto cost = costs.find(id); cost != costs.end()) seconds += cost->second;
+    found.push_back(id);
     if (bank.node(id).kind == Node::Kind::Opaque) continue;
-    for (ValueId argument : bank.node(id).arguments) {
-      NodeId below = bank.value(argument).node;
-      if (!inputs.contains(argument) && seen.insert(below).second) open.push_back(below);
+    for (const ValueId argument : bank.node(id).arguments) {
+      const NodeId below = bank.value(argument).node;
+      if (std::ranges::find(inputs, std::optional(argument)) == inputs.end() && seen.insert(below).second)
+        open.push_back(below);
     }
   }
-  return seconds;
+  return found;
 }
-
-}  // namespace
 
 CostRow& operator+=(CostRow& total, const CostRow& row) {
   total.count += row.count;
@@ -52,11 +47,14 @@ std::map<std::string, CostRow> costs_by_operator(const GraphBank& bank, CostMode
   for (const ExportNode& unit : plan.nodes) {
     CostRow& row = rows[unit.original ? import.nodes[*unit.original].op_type : unit.spec.op_type];
     ++row.count;
-    row.seconds += unit_seconds(bank, unit, costs);
+    double seconds = 0;
+    for (const NodeId id : encoded_nodes(bank, unit.root, unit.inputs)) {
+      if (const auto found = costs.find(id); found != costs.end()) seconds += found->second;
+    }
+    row.seconds += seconds;
     for (const auto& input : unit.inputs) {
-      if (input && bank.node_of(*input).constant && weights.insert(*input).second) {
+      if (input && bank.node_of(*input).constant && weights.insert(*input).second)
         row.weight_bytes += bytes_of(bank.value(*input));
-      }
     }
     if (!unit.original && unit.spec.activation) ++rows[*unit.spec.activation].count;
   }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "optimize/cost/cost_model.h"
 #include "optimize/onnx/export.h"
@@ -16,6 +19,9 @@ struct CostRow {
   double weight_bytes = 0;  // of the constants that they read, each counted once
 };
 CostRow& operator+=(CostRow& total, const CostRow& row);
+
+/// Returns the nodes that an ONNX node encodes: from its root down to its inputs.
+std::vector<NodeId> encoded_nodes(const GraphBank& bank, NodeId root, std::span<const std::optional<ValueId>> inputs);
 
 /// Returns costs by ONNX operator. `plan` is the export plan of the graph of `outputs`. The cost of an ONNX node is
 /// that of the graph nodes that it encodes; activations that are fused into their producers are free.

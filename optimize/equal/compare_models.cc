@@ -1,12 +1,11 @@
 #include "optimize/equal/compare_models.h"
 
 #include <fmt/format.h>
-
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -16,7 +15,9 @@
 #include "optimize/equal/sweep.h"
 #include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
+#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/identity/constant_part.h"
+#include "optimize/onnx/operators/element_function.h"
 #include "optimize/onnx/subgraphs.h"
 #include "optimize/onnx/unified_interface.h"
 #include "optimize/rule_databases.h"
@@ -37,6 +38,13 @@ constexpr std::uint32_t quick_max_failures = 2, thorough_max_failures = 8;
 
 /// Seconds that onnxruntime has for the constants of a model.
 constexpr double constants_timeout = 60;
+
+/// Whether an element may have overflowed: such an infinity is none over the reals, and may stand for different
+/// numbers.
+bool may_have_overflowed(const InputTensor& tensor) {
+  const auto type = to_data_type(tensor.onnx_type);
+  return type && is_float(*type) && !is_finite(make_raw_tensor(tensor.onnx_type, tensor.shape, tensor.raw));
+}
 
 /// A model with the parts of it under names that do not depend on it.
 struct NamedModel {
@@ -99,7 +107,7 @@ class ModelComparison {
         throw runtime::InputError(
             file, "is a proof about another model than " + (is_after ? options_.after : options_.before).string());
     }
-    if (proof.cleaned()) clean_models();
+    if (proof.cleaned()) clean_models(!proof.after_as_written());
     if (proof.normalizations_as_parts()) read_normalizations_as_parts();
     const algebra::RuleSet rules =
         algebra::parse_rule_set(proof.rules(), file, context_.library, context_.terms, context_.symbols);
@@ -107,13 +115,14 @@ class ModelComparison {
     for (const algebra::RuleRecord& record : rules.rules) ids.insert(record.rule.id);
     if (!ids.empty()) options_.rule_check(file, rules, ids, context_.library, context_.terms, context_.symbols);
     ConstantTable table(bank_);
-    CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
-    CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    CanonicalModel unmerged(bank_, table, after_import_, after_.identity, "after ");
+    CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
+    CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
+    CanonicalModel unmerged(bank_, table, after_import_, after_.identity, second_model_prefix);
     ProofFollower follower(bank_, before, after, unmerged, constants_, rules, context_.terms);
     follower.follow(proof, outputs_, file);
     result_.verdict = EqualityResult::Verdict::Equal;
     result_.constants = follower.constants();
+    result_.widens = follower.widens();
     result_.proof_steps = static_cast<std::uint64_t>(proof.steps_size());
     result_.proof_rules = rules.rules.size();
     return std::move(result_);
@@ -154,6 +163,12 @@ class ModelComparison {
       after_import_ = import(after_.model, before_import_.bounds);
       bounds_ = after_import_.bounds;
     } while (bounds_ != before_import_.bounds);
+    for (const ImportedModel* import : {&before_import_, &after_import_}) {
+      std::vector<ValueId> values;
+      for (const auto& [name, value] : import->values) values.push_back(value);
+      result_.is_partial |= std::ranges::any_of(bank_.live_nodes(values),
+                                                [&](NodeId id) { return optimize::is_partial(bank_, bank_.node(id)); });
+    }
     result_.lower_bounds = bounds_.lower;
     result_.upper_bounds = bounds_.upper;
     outputs_.clear();
@@ -166,8 +181,9 @@ class ModelComparison {
   }
 
   /// Computations of shapes and of constants disappear.
-  void clean_models() {
+  void clean_models(bool also_second = true) {
     for (NamedModel* named : {&before_, &after_}) {
+      if (named == &after_ && !also_second) continue;
       OnnxModel model = named->model;
       if (!clean_model(model, context_.inference).changed) continue;
       *named = NamedModel(std::move(model), context_.library);
@@ -185,7 +201,7 @@ class ModelComparison {
     for (const auto& [named, import] : models) {
       const auto part = constant_part(named->model, *import);
       const auto values = part ? constant_values(part->model, options_.onnxruntime, constants_timeout) : std::nullopt;
-      if (!values) continue;
+      if (!values || std::ranges::any_of(*values, may_have_overflowed)) continue;
       OnnxModel model = named->model;
       store_values(model, *part, *values);
       *named = NamedModel(std::move(model), context_.library);
@@ -223,8 +239,8 @@ class ModelComparison {
     const auto name_of = [&](ValueId constant) { return table.name(constant); };
     StatementProver statements(bank_, constants_, operators, name_of, options_.statement_proof, statements_);
     WindowSplit splits(bank_, constants_, operators);
-    CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
-    CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
+    CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
+    CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
     ProofRecorder recorder(bank_, before, after);
     Sweep sweep(
         bank_, before, after, constants_, prover, statements, splits,
@@ -313,6 +329,7 @@ class ModelComparison {
     if (options_.rule_check)
       check_fired_rules(context_.loaded, fired, options_.rule_check, context_.library, context_.terms,
                         context_.symbols);
+    result_.undefined = swept.undefined ? node_name(bank_.value(*swept.undefined).node) : "";
     if (swept.outputs_equal) {
       result_.verdict = EqualityResult::Verdict::Equal;
     } else {
@@ -392,22 +409,36 @@ EqualityResult follow(const EqualityOptions& options, const proto::ModelProof& p
   return read_models(context).follow(proof, file);
 }
 
-/// Writes a proof that can be followed; else says why there is none.
-void write_proof(EqualityOptions options, const proto::ModelProof& proof, EqualityResult& result) {
+/// Writes a proof that can be followed, and returns what it shows. Throws InputError for another one.
+EqualityResult write_proof(EqualityOptions options, const proto::ModelProof& proof) {
   options.rules.clear();
-  try {
-    follow(options, proof, options.proof.string());
-  } catch (const runtime::InputError& error) {
-    result.proof_gap = error.what();
-    return;
-  }
+  EqualityResult result = follow(options, proof, options.proof.string());
   write_model_proof(proof, options.proof);
   result.proof_bytes = std::filesystem::file_size(options.proof);
+  return result;
+}
+
+/// Writes the proof of the optimizer if it can be followed.
+std::optional<EqualityResult> write_searched_proof(const EqualityOptions& options) {
+  const runtime::Stopwatch watch;
+  proto::ModelProof proof;
+  if (options.searched_proof.empty() || !proof.ParseFromString(options.searched_proof)) return std::nullopt;
+  proof.set_before(OnnxModel::read(options.before).digest());
+  proof.set_after(OnnxModel::read(options.after).digest());
+  try {
+    EqualityResult result = write_proof(options, proof);
+    result.seconds = watch.seconds();
+    return result;
+  } catch (const runtime::InputError& error) {
+    spdlog::debug("the proof from the search does not hold: {}", error.what());
+    return std::nullopt;
+  }
 }
 
 }  // namespace
 
 EqualityResult compare_models(const EqualityOptions& options) {
+  if (auto result = write_searched_proof(options)) return *result;
   ComparisonContext context(options);
   std::signal(SIGALRM, [](int) { runtime::request_interrupt(); });
   alarm(options.time_limit);
@@ -415,7 +446,11 @@ EqualityResult compare_models(const EqualityOptions& options) {
   EqualityResult result = comparison.run(options.refutes, !options.proof.empty());
   alarm(0);
   if (context.is_time_over()) runtime::clear_interrupt();
-  if (comparison.proof()) write_proof(options, *comparison.proof(), result);
+  try {
+    if (comparison.proof()) result.proof_bytes = write_proof(options, *comparison.proof()).proof_bytes;
+  } catch (const runtime::InputError& error) {
+    result.proof_gap = error.what();
+  }
   result.seconds = context.watch.seconds();
   return result;
 }

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,7 @@ struct EqualityOptions {
   std::uint32_t inputs = 6;                  // on which both are evaluated if they are not shown to be equal
   bool refutes = true;                       // evaluates both at all
   std::filesystem::path proof;               // file to write; empty: none
+  std::string searched_proof;                // of the optimizer that wrote the second model; empty: none
   std::uint32_t time_limit = 0;              // seconds, after which what is not shown yet is not shown; 0: none
 };
 
@@ -49,8 +49,11 @@ struct EqualityResult : MergeCounts {
   std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them
   std::string evaluation;              // what was evaluated without a difference
   std::optional<OpenRegion> open;      // the smallest that is left
-  std::string proof_gap;               // why no proof was written, of equal models
-  std::uint64_t proof_bytes = 0;       // of the proof that was written
+  std::string undefined;          // operator of one model alone, if both are equal where it is defined; then not shown
+  bool is_partial = false;        // a model computes what may be undefined at some inputs
+  bool widens = false;            // the proof that was followed shows equality wherever the first model is defined
+  std::string proof_gap;          // why no proof was written, of equal models
+  std::uint64_t proof_bytes = 0;  // of the proof that was written
   std::uint64_t proof_steps = 0, proof_rules = 0;  // of the proof that was followed
   double seconds = 0;
 };

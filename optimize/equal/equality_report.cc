@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-
 #include "optimize/equal/prover/constant_agreement.h"
 #include "runtime/text/quantity.h"
 
@@ -30,7 +28,10 @@ std::string claim_text(const EqualityResult& result) {
   for (const auto& [name, bound] : result.lower_bounds) text += fmt::format(", {} >= {}", name, bound);
   for (const auto& [name, bound] : result.upper_bounds) text += fmt::format(", {} <= {}", name, bound);
   const std::string sizes = text.empty() ? "" : " where" + text.substr(1);
-  return result.before + " and " + result.after + ": equal for all inputs" + sizes +
+  const std::string domain = result.widens       ? ", wherever " + result.before + " is defined"
+                             : result.is_partial ? ", wherever they are defined"
+                                                 : "";
+  return result.before + " and " + result.after + ": equal for all inputs" + sizes + domain +
          ", as functions of real numbers; rounding may differ" + pairing_text(result);
 }
 
@@ -41,7 +42,7 @@ std::string difference_text(const ElementDifference& difference) {
 }
 
 std::string proof_text(const EqualityResult& result) {
-  std::string text = result.cleaned ? "both models are compared after the clean-up of optimize --only-clean\n" : "";
+  std::string text = result.cleaned ? "models are compared after the clean-up of optimize --only-clean\n" : "";
   if (result.normalizations_as_parts) text += "normalizations and Einsum are read as the nodes that compute them\n";
   if (result.runtime_constants > 0)
     text +=
@@ -84,6 +85,9 @@ std::string refutation_text(const EqualityResult& result) {
 
 std::string open_text(const EqualityResult& result) {
   std::string text = result.evaluation + "\n";
+  if (!result.undefined.empty())
+    return text + "equal wherever both are defined: only one computes " + result.undefined +
+           ", which may be undefined at some inputs\n";
   if (!result.open) return text;
   const OpenRegion& open = *result.open;
   return text + fmt::format("smallest regions left: value {}: {} in the first model; {} in the second\n", open.value,
@@ -144,6 +148,7 @@ Json to_json(const EqualityResult& result) {
                {"seconds", result.seconds},
                {"by_position", result.by_position},
                {"cleaned", result.cleaned},
+               {"partial", result.is_partial},
                {"normalizations_as_parts", result.normalizations_as_parts},
                {"lower_bounds", result.lower_bounds},
                {"upper_bounds", result.upper_bounds},
@@ -160,6 +165,7 @@ Json to_json(const EqualityResult& result) {
                {"onnxruntime_difference", result.onnxruntime_difference}};
   if (result.refutation) json["refutation"] = refutation_json(*result.refutation);
   if (!result.proof_gap.empty()) json["proof_gap"] = result.proof_gap;
+  if (!result.undefined.empty()) json["undefined"] = result.undefined;
   if (result.proof_bytes > 0) json["proof_bytes"] = result.proof_bytes;
   if (result.open) {
     json["open"] = {{"value", result.open->value},
@@ -176,17 +182,17 @@ std::string written_proof_text(const EqualityResult& result) {
 
 std::string followed_proof_text(const EqualityResult& result) {
   std::string text = claim_text(result);
-  if (result.cleaned) text += "both after the clean-up of optimize --only-clean, which is tested, not proved\n";
+  if (result.cleaned) text += "after the clean-up of optimize --only-clean, which is tested, not proved\n";
   if (result.normalizations_as_parts) text += "normalizations and Einsum are read as the nodes that compute them\n";
   return text + fmt::format("{} steps with {} proved rules; constants compared by their elements: {}\n{:.2f} s\n",
                             result.proof_steps, result.proof_rules, result.constants, result.seconds);
 }
 
 Json followed_proof_json(const EqualityResult& result) {
-  Json json = {{"steps", result.proof_steps}, {"rules", result.proof_rules}};
+  Json json = {{"steps", result.proof_steps}, {"rules", result.proof_rules}, {"widens", result.widens}};
   const Json all = to_json(result);
-  for (const char* key : {"before", "after", "by_position", "cleaned", "normalizations_as_parts", "lower_bounds",
-                          "upper_bounds", "constants", "seconds"})
+  for (const char* key : {"before", "after", "by_position", "cleaned", "partial", "normalizations_as_parts",
+                          "lower_bounds", "upper_bounds", "constants", "seconds"})
     json[key] = all[key];
   return json;
 }

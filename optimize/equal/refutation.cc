@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "optimize/cost/cost_model.h"
+#include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/random_draw.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/model/rounding.h"
 #include "optimize/onnx/shapes/types.h"
-#include "optimize/verify/onnxruntime_verifier.h"
+#include "optimize/verify/onnxruntime.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
@@ -34,8 +34,9 @@ constexpr double max_tracked_multiply_adds = 1e8;
 constexpr double max_own_error = 0.01;
 
 /// Returns the element with the largest difference, relative to the largest finite element; nullopt if there is none.
-/// An element that is finite in one tensor only differs by infinity.
-std::optional<ElementDifference> largest_difference(const algebra::Tensor& before, const algebra::Tensor& after) {
+/// An element that is finite in one tensor only differs by infinity, if these are `counted`.
+std::optional<ElementDifference> largest_difference(const algebra::Tensor& before, const algebra::Tensor& after,
+                                                    bool counted = true) {
   double largest = 0, worst = 0;
   std::size_t at = 0;
   for (const double value : before.values) {
@@ -44,8 +45,9 @@ std::optional<ElementDifference> largest_difference(const algebra::Tensor& befor
   for (std::size_t i = 0; i < before.values.size(); ++i) {
     const double x = before.values[i], y = after.values[i];
     const bool is_same = x == y || (std::isnan(x) && std::isnan(y));
-    if (is_same || (!std::isfinite(x) && !std::isfinite(y))) continue;
-    const double difference = std::isfinite(x) && std::isfinite(y) ? std::abs(x - y) : INFINITY;
+    const bool are_finite = std::isfinite(x) && std::isfinite(y);
+    if (is_same || (!are_finite && (!counted || std::isfinite(x) == std::isfinite(y)))) continue;
+    const double difference = are_finite ? std::abs(x - y) : INFINITY;
     if (difference > worst) at = i;
     worst = std::max(worst, difference);
   }
@@ -119,19 +121,11 @@ class RefutationSearch {
     double total = 0;
     for (const ValuePair& pair : outputs_) {
       for (const ValueId value : {pair.before, pair.after}) {
-        for (const NodeId id : bank_.live_nodes(std::span(&value, 1))) total += multiply_adds(bank_.node(id), at_sizes);
+        for (const NodeId id : bank_.live_nodes(std::span(&value, 1)))
+          total += bank_.node(id).constant ? 0 : work_of_node(bank_, id, at_sizes);
       }
     }
     return total;
-  }
-
-  double multiply_adds(const Node& node, const GraphEvaluator& at_sizes) const {
-    if (node.kind != Node::Kind::Algebra || node.constant) return 0;
-    std::vector<std::vector<std::int64_t>> inputs;
-    for (const ValueId argument : node.arguments) inputs.push_back(at_sizes.dims(*bank_.value(argument).type));
-    const std::vector<std::int64_t> sizes = at_sizes.dims(node.sizes);
-    const std::optional<Work> work = work_of(bank_.library(), bank_.instance(node), inputs, sizes);
-    return work ? work->product_flops / 2 + work->scalar_flops : 0;
   }
 
   GraphEvaluator evaluator(GraphEvaluator::Precision precision) {
@@ -161,7 +155,9 @@ class RefutationSearch {
           fmt::format("[{}] became [{}]", fmt::join(before->shape, ", "), fmt::join(after->shape, ", "));
       return difference;
     }
-    const auto difference = largest_difference(*before, *after);
+    auto difference = largest_difference(*before, *after);
+    if (difference && std::isinf(difference->relative) && overflows(pair))
+      difference = largest_difference(*before, *after, /*counted=*/false);
     if (!difference) return std::nullopt;
     if (difference->relative > roundoff_limit(pair.before)) {
       const double own = std::max(own_error(pair.before, *before), own_error(pair.after, *after));
@@ -170,8 +166,24 @@ class RefutationSearch {
     return multiply_adds() <= max_tracked_multiply_adds ? difference_beyond_bounds(pair) : std::nullopt;
   }
 
-  /// Returns the element that differs most, in units of the bounds of both errors, if it exceeds them: a small element
-  /// among large ones, too.
+  /// Whether a value is infinite where its operands are not: over the reals it is finite, or not defined.
+  bool overflows(const ValuePair& pair) {
+    std::vector<ValueId> values;
+    for (const NodeId id : bank_.live_nodes(std::vector{pair.before, pair.after}))
+      values.insert(values.end(), bank_.node(id).outputs.begin(), bank_.node(id).outputs.end());
+    std::vector<std::vector<std::size_t>> infinite(values.size());  // elements
+    evaluator(GraphEvaluator::Precision::Float64).run(values, [&](std::size_t value, const TensorPtr& tensor) {
+      for (std::size_t i = 0; i < tensor->values.size(); ++i)
+        if (std::isinf(tensor->values[i])) infinite[value].push_back(i);
+    });
+    bool found = false;
+    evaluator(GraphEvaluator::Precision::Tracked).run(values, [&](std::size_t value, const TensorPtr& tensor) {
+      for (const std::size_t i : infinite[value]) found = found || std::isnan(tensor->values[i]);
+    });
+    return found;
+  }
+
+  /// Returns the element that differs most, in units of the bounds of both errors, if beyond them: also a small one.
   std::optional<ElementDifference> difference_beyond_bounds(const ValuePair& pair) {
     const TensorPtr before = evaluator(GraphEvaluator::Precision::Tracked).value(pair.before);
     const TensorPtr after = evaluator(GraphEvaluator::Precision::Tracked).value(pair.after);

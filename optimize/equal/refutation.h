@@ -1,5 +1,4 @@
-// Search for an input on which two models differ, by evaluating their definitions. An output that depends on an opaque
-// node is not evaluated.
+// Search for an input on which two models differ by their definitions. Outputs behind opaque nodes are not evaluated.
 #pragma once
 
 #include <cstdint>

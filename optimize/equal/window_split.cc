@@ -7,7 +7,6 @@
 
 #include "optimize/equal/prover/general_window.h"
 #include "optimize/equal/random_draw.h"
-#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -16,8 +15,7 @@ namespace {
 
 using Elements = std::vector<double>;
 
-/// Draws of the leaves and sizes: values are equal if they are equal in this many, out of those at which a window is
-/// well-typed.
+/// Draws of the leaves and sizes at which a window is well-typed: equal values are equal in this many.
 constexpr std::uint32_t compared_draws = 2, max_draws = 6;
 
 /// Elements of the largest value that is computed.

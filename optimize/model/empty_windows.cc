@@ -10,8 +10,7 @@ namespace {
 constexpr std::int64_t tried_sizes = 9;  // 0 to 8
 constexpr std::int64_t other_size = 9;   // of the dimensions beside the one that varies
 
-/// ONNX gives every window operator a kernel_shape, but for Resize, which reads windows of sizes that its operands
-/// tell.
+/// ONNX gives every window operator a kernel_shape, but for Resize, whose operands tell the sizes of its windows.
 bool is_window_operator(const algebra::OperatorInstance& instance) {
   return std::ranges::any_of(instance.onnx, [](const algebra::OnnxMapping& mapping) {
     return mapping.op_type == "Resize" || std::ranges::find(mapping.attributes, "kernel_shape",

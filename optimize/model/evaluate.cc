@@ -32,6 +32,21 @@ GraphEvaluator::TensorPtr GraphEvaluator::value(ValueId id) {
   return result;
 }
 
+GraphEvaluator::TensorPtr GraphEvaluator::kept_value(ValueId id) {
+  for (const NodeId node : bank_->live_nodes({&id, 1})) {
+    if (is_kept(bank_->node(node).outputs[0])) continue;
+    runtime::throw_if_interrupted("evaluation");
+    compute(node);
+  }
+  return values_.at(id);
+}
+
+std::size_t GraphEvaluator::kept_elements() const {
+  std::size_t count = 0;
+  for (const auto& [id, tensor] : values_) count += tensor->values.size();
+  return count;
+}
+
 std::vector<NodeId> GraphEvaluator::evaluation_order(std::span<const ValueId> roots) const {
   std::unordered_set<NodeId> root_nodes, added;
   for (ValueId root : roots) root_nodes.insert(bank_->value(root).node);

@@ -1,10 +1,8 @@
-// Evaluation of graphs by the reference execution of their operator instances. Values that graphs share are computed
-// once.
+// Evaluation of graphs by the reference execution of their operator instances, of shared values once.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 
 #include "optimize/model/graph.h"
@@ -30,6 +28,11 @@ class GraphEvaluator {
 
   /// Throws Error if a node is ill-typed at these sizes.
   TensorPtr value(ValueId id);
+  /// Returns the value, and keeps it with all values that it needs: what is kept is not computed again.
+  TensorPtr kept_value(ValueId id);
+  bool is_kept(ValueId id) const { return values_.contains(id); }
+  /// Returns the number of elements of the values that are kept.
+  std::size_t kept_elements() const;
   /// Computes all roots, arguments first, and passes each to `visit` once it is computed. To save memory, values are
   /// freed after their last use, constants are read for each use, and values that depend on constants only are computed
   /// just before their first use. Throws Interrupted between nodes.

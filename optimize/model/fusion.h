@@ -27,17 +27,14 @@ class Fusion {
 
   /// Returns the composite whose last step is this node. Its inner nodes may have other users.
   const std::optional<CompositeMatch>& composite(NodeId node);
-  /// Returns true if `producer` followed by the one-input instance `activation` is encoded by one instance of the
-  /// producer's operator.
+  /// Returns true if one instance of the producer's operator encodes it followed by the one-input `activation`.
   bool has_fused_activation(algebra::InstanceId producer, algebra::InstanceId activation);
-  /// Returns true if the node, or an inner node of its composite (the convolution of one with a bias), has a fused
-  /// activation.
+  /// Returns true if the node, or an inner one of its composite (a convolution before a bias), has a fused activation.
   bool fuses_activation(NodeId producer, algebra::InstanceId activation);
   /// Returns the composite of `producer` followed by `last`, whose first argument is the producer's output.
   std::optional<algebra::InstanceId> composite_of(algebra::InstanceId producer, algebra::InstanceId last);
 
-  /// The nodes that the runtime computes in one pass with `last`, by a pattern of this name, which may have other
-  /// users.
+  /// The nodes that the runtime computes in one pass with `last`, by a pattern of this name. They may have other users.
   struct OnePassNodes {
     std::string pattern;
     std::vector<NodeId> inner;

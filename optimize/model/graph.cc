@@ -18,8 +18,7 @@ bool is_same_node(const Node& a, const Node& b) {
          a.sizes == b.sizes && a.real_type == b.real_type;
 }
 
-/// A node is folded if its outputs have at most this many elements, or are at most this many times as large as the
-/// largest constant.
+/// Elements of a folded node's outputs, at most; or as a multiple of those of the largest constant.
 constexpr double max_folded_elements = 1 << 20;
 constexpr double max_folded_growth = 4;
 
@@ -131,8 +130,7 @@ ValueId GraphBank::input(const std::string& name, ValueType type) {
 
 namespace {
 
-/// Returns a reader of the tensor rounded to the type. It stores floats, half the memory of doubles, except for
-/// float64.
+/// Returns a reader of the tensor rounded to the type. Except for float64 it stores floats, half the memory.
 GraphBank::Reader rounded_reader(const std::shared_ptr<const algebra::Tensor>& tensor, DataType data_type) {
   if (data_type == DataType::Float64) return [tensor] { return tensor; };
   std::vector<float> values;
@@ -230,7 +228,7 @@ NodeId GraphBank::with_arguments(NodeId id, std::span<const ValueId> arguments) 
     created.constant = is_foldable(created, types);
   }
   NodeId rebuilt = intern(std::move(created), types);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(outputs.size(), node(rebuilt).outputs.size()); ++i) {
     set_name(node(rebuilt).outputs[i], value(outputs[i]).name);
   }
   set_origin(rebuilt, node(id).origin);

@@ -51,9 +51,8 @@ class ValueType {
   std::optional<algebra::Shape> shape_;
 };
 
-/// Returns the data types of the instance's outputs; nullopt if it does not accept these inputs. All real inputs and
-/// outputs have one float type, `real_type` if there is no real input. Operators that only move elements accept
-/// Booleans, too.
+/// Returns the types of the instance's outputs; nullopt if it does not accept these inputs. All real ones have a single
+/// type, `real_type` if there is no real input. Operators that only move elements accept Booleans, too.
 std::optional<std::vector<DataType>> infer_data_types(const algebra::OperatorInstance& instance,
                                                       std::span<const DataType> inputs,
                                                       DataType real_type = DataType::Float32);

@@ -102,13 +102,19 @@ bool is_constant_of(const GraphBank& bank, ValueId id, double number) {
          rounded(stored->values[0], type.data_type) == rounded(number, type.data_type);
 }
 
-std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
-                                    const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names) {
-  std::set<algebra::InstanceId> operators = instances_without_inputs(bank.library(), terms, rules);
+NamedConstants name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
+                              const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names) {
+  std::set<algebra::InstanceId> found = instances_without_inputs(bank.library(), terms, rules);
   for (const std::string& name : names) {
-    const algebra::OperatorInstance* found = bank.library().find_instance(name, {}, {});
-    if (found != nullptr && is_number(*found)) operators.insert(found->id);
+    const algebra::OperatorInstance* number = bank.library().find_instance(name, {}, {});
+    if (number != nullptr && is_number(*number)) found.insert(number->id);
   }
+  // Rules state 1 as ones of no dimensions.
+  std::vector<algebra::InstanceId> operators(found.begin(), found.end());
+  std::stable_partition(operators.begin(), operators.end(), [&](algebra::InstanceId id) {
+    const algebra::Library& library = bank.library();
+    return !library.size_parameter_names(library.instance(id).operator_name).empty();
+  });
   const std::set<ValueId> kept = named_values(bank, outputs);
   std::unordered_map<ValueId, ValueId> named;
   for (const NodeId id : bank.live_nodes(outputs)) {
@@ -129,7 +135,14 @@ std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> ou
       break;
     }
   }
-  return named.empty() ? std::vector<ValueId>(outputs.begin(), outputs.end()) : bank.replace(outputs, named);
+  std::unordered_map<NodeId, NodeId> rebuilt;
+  NamedConstants result{bank.replace(outputs, named, &rebuilt), {}};
+  for (const auto& [constant, name] : named) result.origins.emplace(name, constant);
+  for (const auto& [earlier, created] : rebuilt) {
+    for (std::size_t i = 0; i < bank.node(earlier).outputs.size(); ++i)
+      result.origins.emplace(bank.node(created).outputs[i], bank.node(earlier).outputs[i]);
+  }
+  return result;
 }
 
 }  // namespace rulemill::optimize

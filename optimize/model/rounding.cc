@@ -56,6 +56,15 @@ double rounded(double value, DataType type) {
   }
 }
 
+double smallest_normal(DataType type) {
+  return type == DataType::Float64 ? 0x1p-1022 : type == DataType::Float16 ? 0x1p-14 : 0x1p-126;
+}
+
+bool is_in_range(double value, DataType type) {
+  const double stored = rounded(value, type);
+  return std::isfinite(stored) && (std::abs(stored) >= smallest_normal(type) || stored == value);
+}
+
 void round_to(algebra::Tensor& tensor, DataType type) {
   for (double& value : tensor.values) value = rounded(value, type);
 }

@@ -24,8 +24,7 @@ struct NamedTerm {
   bool is_number = false;
 };
 
-/// A graph in which patterns are matched: a graph of a bank, or the nodes that an extraction selected. It numbers its
-/// nodes and values.
+/// A graph in which patterns are matched, with numbered nodes and values: of a bank, or what an extraction selected.
 class PatternGraph {
  public:
   struct Node {
@@ -35,8 +34,7 @@ class PatternGraph {
   };
 
   virtual ~PatternGraph() = default;
-  /// Returns the node that computes the value; nullopt if the value is an input or constant, or the node has several
-  /// outputs.
+  /// Returns the node that computes the value; nullopt if it is an input or constant, or the node has several outputs.
   virtual std::optional<Node> node_of(std::uint32_t value) const = 0;
   /// Returns true if the value is the number with this operator.
   virtual bool is_number(std::uint32_t value, const std::string& operator_name) const = 0;

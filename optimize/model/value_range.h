@@ -13,9 +13,8 @@ bool is_short_float(DataType type);
 bool has_short_floats(const GraphBank& bank, std::span<const ValueId> roots);
 
 /// Returns the value of `after` that overflows its 16-bit type on inputs on which all values of `before` are finite;
-/// nullopt if none was found. Both graphs are evaluated in float64 on `draws` random inputs, which are scaled until the
-/// largest value of `before` nearly overflows, and on those that the user gives, scaled alike. Dimensions that `sizes`
-/// lacks are small.
+/// nullopt if none was found. Both graphs are evaluated in float64 on `draws` random inputs and on those that the user
+/// gives, scaled until the largest value of `before` nearly overflows. Dimensions that `sizes` lacks are small.
 struct RangeQuery {
   const GraphBank& bank;
   std::span<const ValueId> before, after;

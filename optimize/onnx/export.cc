@@ -1,10 +1,10 @@
 #include "optimize/onnx/export.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "optimize/model/evaluate.h"
+#include "optimize/model/numbers.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/shapes/runtime_sizes.h"
@@ -53,7 +53,7 @@ class Exporter {
     graph().clear_value_info();
   }
 
-  OnnxModel run(ExportPlan plan) {
+  OnnxModel run(ExportPlan plan, std::unordered_map<ValueId, std::string>* names) {
     for (ExportNode& planned : plan.nodes) {
       for (auto& input : planned.inputs) {
         if (input) input = fold(*input);
@@ -68,6 +68,7 @@ class Exporter {
     write_initializers();
     write_value_infos();
     result_.check();
+    if (names != nullptr) *names = std::move(names_);
     return std::move(result_);
   }
 
@@ -81,7 +82,7 @@ class Exporter {
     proto.model.set_ir_version(std::max<std::int64_t>(proto.model.ir_version(), raised_ir_version));
   }
 
-  ValueId fold(ValueId id) { return keep_constants_ ? id : folder_.fold(id); }
+  ValueId fold(ValueId id) { return keep_constants_ && !is_named_constant(bank_.node_of(id)) ? id : folder_.fold(id); }
 
   onnx::GraphProto& graph() { return *result_.proto().model.mutable_graph(); }
 
@@ -339,10 +340,10 @@ class Exporter {
 }  // namespace
 
 OnnxModel export_model(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, ExportPlan plan,
-                       std::span<const ValueId> outputs) {
+                       std::span<const ValueId> outputs, std::unordered_map<ValueId, std::string>* names) {
   if (!plan.error.empty()) throw runtime::Error("export", plan.error);
   const bool keep_constants = plan.keep_constants;
-  return Exporter(model, import, bank, outputs, keep_constants).run(std::move(plan));
+  return Exporter(model, import, bank, outputs, keep_constants).run(std::move(plan), names);
 }
 
 }  // namespace rulemill::optimize

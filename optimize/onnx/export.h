@@ -1,6 +1,5 @@
-// Export of a term graph as an ONNX model: the original model with its nodes and initializers replaced. Remaining nodes
-// and initializers are copied unchanged; inputs, outputs, metadata and documentation stay, and the opset unless the
-// plan raises it.
+// Export of a term graph as an ONNX model: the original one with its nodes and initializers replaced. Those that remain
+// are copied; inputs, outputs, metadata and documentation stay, and the opset unless the plan raises it.
 #pragma once
 
 #include <map>
@@ -34,14 +33,13 @@ struct ExportPlan {
 ExportPlan plan_export(const ImportedModel& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
                        int opset, bool keep_constants = false);
 
-/// Returns the plan in the model's opset; if a node has no encoding there, in its raised opset (raised_opset.h) if that
-/// has one.
+/// Returns the plan in the model's opset, or, if a node has an encoding only there, in its raised one (raised_opset.h).
 ExportPlan plan_export(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, Fusion& fusion,
                        std::span<const ValueId> outputs);
 
-/// Writes the model of a plan; folds constants unless the plan keeps them. Throws Error if the plan has an error, if
-/// folding would overflow finite weights, or if the result is malformed.
+/// Writes the model of a plan; folds constants unless the plan keeps them. `names` receives those of its values. Throws
+/// Error if the plan has an error, if folding would overflow finite weights, or if the result is malformed.
 OnnxModel export_model(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, ExportPlan plan,
-                       std::span<const ValueId> outputs);
+                       std::span<const ValueId> outputs, std::unordered_map<ValueId, std::string>* names = nullptr);
 
 }  // namespace rulemill::optimize

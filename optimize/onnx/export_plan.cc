@@ -10,7 +10,6 @@
 #include "optimize/onnx/shapes/runtime_sizes.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// The first opset in which ONNX's Min and Max accept integers.
@@ -38,8 +37,9 @@ class Planner {
       const Node& node = bank_.node(id);
       if (node.kind == Node::Kind::Opaque) {
         add_opaque(id);
-      } else if (node.kind == Node::Kind::Algebra && (!node.constant || plan_.keep_constants)) {
-        if (!add_original(id) && !add_composite(id) && !add_instance(id)) {
+      } else if (node.kind == Node::Kind::Algebra && (!node.constant || plan_.keep_constants) &&
+                 !is_named_constant(node)) {
+        if (!add_original(id) && !add_whole(id) && !add_composite(id) && !add_instance(id)) {
           plan_.error = bank_.instance(node).name + " has no ONNX encoding in opset " + std::to_string(opset_);
         }
       }
@@ -132,8 +132,7 @@ class Planner {
     return depends_on_removed_[id] = removed;
   }
 
-  /// Matches all steps of the original node, `id` being the last. Some steps may produce its outputs; the others have
-  /// no other users.
+  /// Matches all steps of the original node up to `id`. Those that do not produce its outputs have no other users.
   bool match_outputs(const ImportedModel::NodeRecord& record, NodeId id, std::vector<std::optional<ValueId>>& bound,
                      ExportNode& planned) {
     matched_.assign(record.lowered.steps.size(), std::nullopt);
@@ -185,8 +184,7 @@ class Planner {
     return in_place(0, first) || in_place(1, second);
   }
 
-  /// Whether the value passed between two steps has no other user. Other outputs of its step must be outputs of the
-  /// original node.
+  /// Whether the value passed between two steps has no other user. Other outputs of its step are the node's outputs.
   bool is_internal(const ImportedModel::NodeRecord& record, const LoweredNode::Reference& from, ValueId value) const {
     const Node& node = bank_.node_of(value);
     if (node.outputs.size() == 1) return can_absorb(node);
@@ -258,6 +256,21 @@ class Planner {
     }
     planned.spec = std::move(spec);
     add(std::move(planned));
+  }
+
+  /// Writes the composite that a node was read as, if it has an encoding.
+  bool add_whole(NodeId id) {
+    const std::uint32_t origin = bank_.node(id).origin;
+    if (origin == Node::no_origin || origin >= import_.nodes.size()) return false;
+    const ImportedModel::NodeRecord& record = import_.nodes[origin];
+    if (!record.lowered.replaces_node || !record.lowered.whole || record.node != id) return false;
+    std::vector<ValueId> arguments;
+    for (const LoweredNode::Reference& from : record.lowered.whole->arguments)
+      arguments.push_back(from.source == LoweredNode::Reference::Source::Literal ? record.literals[from.number]
+                                                                                 : *record.inputs[from.number]);
+    auto spec = make_spec(record.lowered.whole->instance, arguments, record.lowered.whole->sizes);
+    if (spec) add_new_node(id, std::move(*spec), arguments);
+    return spec.has_value();
   }
 
   bool add_composite(NodeId id) {

@@ -1,12 +1,10 @@
 #include "optimize/onnx/import.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "algebra/sizes/checked.h"
 #include "optimize/onnx/format/captured_names.h"
-#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/mapping/resolve_compound.h"
 #include "optimize/onnx/mapping/resolve_normalization.h"
@@ -15,7 +13,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Whether the instance is the identity, element by element.
@@ -278,7 +275,7 @@ class Importer {
     for (const LoweredNode::Step& step : record.lowered.steps) {
       std::vector<ValueId> arguments;
       for (const LoweredNode::Reference& from : step.arguments) arguments.push_back(value(from));
-      auto id = bank_.apply(step.instance, arguments, step.sizes);
+      auto id = bank_.apply(step.instance, arguments, step.sizes, record.lowered.literal_type);
       RM_CHECK(id, node.op_type() + " must type as it did when its mapping was found");
       bank_.set_origin(*id, position);
       nodes.push_back(*id);

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <sstream>
-#include <string>
 
-#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr int min_raised_opset = 11;
@@ -18,17 +15,17 @@ constexpr int newer_axes_opset = 13;
 /// The opset of a result whose nodes change later.
 constexpr int moderate_opset = 17;
 
-/// Operators whose versions from min_raised_opset to max_result_opset differ at most in types and in optional inputs
-/// and attributes whose defaults are the older meaning. A list, because the installed ONNX library may end before
-/// opset 20.
+/// Operators whose versions from min_raised_opset to max_result_opset differ at most in types and optional inputs and
+/// attributes whose defaults are the older meaning: a list, since the installed ONNX library may end before.
 constexpr const char* unchanged_operators =
-    "Abs Acos Add And ArgMax ArgMin Asin Atan Cast CastLike Ceil Celu Clip Concat Constant ConstantOfShape Conv "
-    "ConvTranspose Cos Cosh CumSum DepthToSpace Div Einsum Elu Equal Erf Exp Expand Flatten Floor GRU Gather "
-    "GatherElements GatherND Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish "
-    "Identity If InstanceNormalization IsInf IsNaN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log Loop LRN "
-    "MatMul Max MaxPool Mean Min Mod Mul Neg NonZero Not OneHot Or PRelu Pad Pow RNN Range Reciprocal Relu Reshape "
-    "Round Scan ScatterElements ScatterND Selu Shape Sigmoid Sign Sin Sinh Size Slice Softplus Softsign SpaceToDepth "
-    "Sqrt Sub Sum Tan Tanh Tile TopK Transpose Where Xor ";
+    "Abs Acos Add And ArgMax ArgMin Asin Atan BitShift Cast CastLike Ceil Celu Clip Compress Concat Constant "
+    "ConstantOfShape Conv ConvTranspose Cos Cosh CumSum DepthToSpace Det Div Einsum Elu Equal Erf Exp Expand EyeLike "
+    "Flatten Floor Gather GatherElements GatherND Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual GRU "
+    "HardSigmoid HardSwish Identity If InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual "
+    "Log Loop LRN LSTM MatMul Max MaxPool MaxUnpool Mean Min Mod Mul Neg NegativeLogLikelihoodLoss NonMaxSuppression "
+    "NonZero Not OneHot Or Pad Pow PRelu Range Reciprocal Relu Reshape ReverseSequence RNN Round Scan ScatterElements "
+    "ScatterND Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice SoftmaxCrossEntropyLoss Softplus Softsign "
+    "SpaceToDepth Sqrt Sub Sum Tan Tanh ThresholdedRelu Tile TopK Transpose Trilu Unique Where Xor ";
 /// The same up to moderate_opset.
 constexpr const char* later_changed_operators =
     "AveragePool ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
@@ -75,6 +72,11 @@ bool keeps_meaning(const onnx::GraphProto& graph, int own, int raised) {
 }
 
 }  // namespace
+
+std::int64_t equivalent_opset(const std::string& op_type, std::int64_t opset) {
+  const bool is_known = min_raised_opset < opset && opset <= max_result_opset;
+  return is_known && is_among(unchanged_operators, op_type) ? min_raised_opset : opset;
+}
 
 int raised_opset(const OnnxModel& model) {
   const int own = model.opset();

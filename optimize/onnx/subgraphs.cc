@@ -7,7 +7,6 @@
 #include "optimize/onnx/format/model_proto.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns a model with the subgraph as its graph, and the outer model's opsets and functions.
@@ -26,8 +25,7 @@ OnnxModel standalone_model(const OnnxModel::Proto& outer, const onnx::GraphProto
   return result;
 }
 
-/// Returns the initializer, unless it is also a graph input, which can be overridden at run time; or the tensor of a
-/// Constant node.
+/// Returns the initializer, unless it is an input, which can be overridden at run time; or a Constant node's tensor.
 const onnx::TensorProto* find_weight(const OnnxModel::Proto& outer, const std::string& name) {
   const onnx::GraphProto& graph = outer.model.graph();
   if (std::ranges::find(graph.input(), name, &onnx::ValueInfoProto::name) != graph.input().end()) return nullptr;

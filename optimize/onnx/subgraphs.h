@@ -24,8 +24,7 @@ struct Subgraph {
 /// Returns whether any node has a subgraph.
 bool has_subgraphs(const OnnxModel& model);
 
-/// Returns the subgraphs of the model's main graph, or of its node at `position`; nested subgraphs belong to the
-/// returned models.
+/// Returns the subgraphs of the main graph, or of its node at `position`; nested ones belong to the returned models.
 std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& import, const GraphBank& bank,
                                    std::optional<std::uint32_t> position = std::nullopt);
 

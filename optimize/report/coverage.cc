@@ -5,7 +5,6 @@
 #include <set>
 
 namespace rulemill::optimize {
-
 namespace {
 
 class CoverageSurvey {
@@ -56,12 +55,7 @@ class CoverageSurvey {
     return result;
   }
 
-  double elements(ValueId id) const {
-    if (!bank_.value(id).type) return 0;
-    double count = 1;
-    for (std::int64_t dim : dims(id)) count *= static_cast<double>(dim);
-    return count;
-  }
+  double elements(ValueId id) const { return bank_.value(id).type ? count_elements(dims(id)) : 0; }
 
   double count_weight_bytes(const ImportedModel::NodeRecord& record) {
     double bytes = 0;
@@ -96,22 +90,9 @@ class CoverageSurvey {
 
   double count_flops(const ImportedModel::NodeRecord& record) const {
     double flops = 0;
-    std::set<NodeId> seen{record.node};
-    std::vector<NodeId> open{record.node};
-    // The search for the node's own steps ends at its inputs.
-    std::set<ValueId> inputs;
-    for (const auto& input : record.inputs) {
-      if (input) inputs.insert(*input);
-    }
-    while (!open.empty()) {
-      const Node& node = bank_.node(open.back());
-      open.pop_back();
-      if (node.kind != Node::Kind::Algebra || node.constant) continue;
-      flops += flops_of(node);
-      for (ValueId argument : node.arguments) {
-        const NodeId below = bank_.value(argument).node;
-        if (!inputs.contains(argument) && seen.insert(below).second) open.push_back(below);
-      }
+    for (const NodeId id : encoded_nodes(bank_, record.node, record.inputs)) {
+      const Node& node = bank_.node(id);
+      if (node.kind == Node::Kind::Algebra && !node.constant) flops += flops_of(node);
     }
     return flops;
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "optimize/cost/cost_model.h"
+#include "optimize/cost/operator_costs.h"
 #include "optimize/onnx/import.h"
 
 namespace rulemill::optimize {

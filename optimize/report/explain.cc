@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <iterator>
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "algebra/rules/rule_set.h"
 #include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
-#include "optimize/cost/cost_model.h"
 #include "optimize/model/graph.h"
 #include "optimize/model/numbers.h"
 #include "optimize/search/search_graph.h"
@@ -23,7 +19,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// A rule of the database with the specialized rules that stand for it: those named after it, and, if it is general,
@@ -143,7 +138,7 @@ class NodeExplainer {
         values.push_back(output);
       }
     }
-    const std::vector<ValueId> named = name_constants(model.bank, values, model.terms, model.rules);
+    const std::vector<ValueId> named = name_constants(model.bank, values, model.terms, model.rules).outputs;
     outputs_.assign(named.begin(), named.end() - static_cast<std::ptrdiff_t>(records.size()));
     for (std::size_t i = 0; i < records.size(); ++i) {
       const NodeId id = model.bank.value(named[outputs_.size() + i]).node;
@@ -175,12 +170,10 @@ class NodeExplainer {
   std::set<NodeId> nodes_named(const std::string& name) const {
     const auto& nodes = model_.import.nodes;
     const auto record = std::ranges::find(nodes, name, &ImportedModel::NodeRecord::name);
-    if (record == nodes.end()) {
+    if (record == nodes.end())
       throw runtime::UsageError("--explain", "no rule and no node of the model is named '" + name + "'");
-    }
-    if (record->lowered.is_opaque()) {
+    if (record->lowered.is_opaque())
       throw runtime::UsageError("--explain", "'" + name + "' is opaque: " + record->reason);
-    }
     // All nodes that the ONNX node encodes, starting from its outputs.
     std::set<NodeId> found;
     std::vector<NodeId> open;
@@ -258,10 +251,9 @@ class NodeExplainer {
     }
     const algebra::OperatorInstance& wanted = model_.terms.instance_of(id);
     const Node& node = model_.bank.node(actual.node);
-    if (node.kind != Node::Kind::Algebra || model_.bank.instance(node).operator_name != wanted.operator_name) {
+    if (node.kind != Node::Kind::Algebra || model_.bank.instance(node).operator_name != wanted.operator_name)
       return {0, "the rule has " + wanted.operator_name + " where the model has " + describe_value(value),
               "the model had " + wanted.operator_name + " there"};
-    }
     if (node.instance != wanted.id) {
       const std::string& actual_name = model_.bank.instance(node).name;
       if (actual_name == wanted.name)
@@ -361,14 +353,13 @@ std::string to_text(const std::vector<Explanation>& explanations) {
 
 runtime::Json to_json(const std::vector<Explanation>& explanations) {
   runtime::Json list = runtime::Json::array();
-  for (const Explanation& each : explanations) {
+  for (const Explanation& each : explanations)
     list.push_back({{"rule", each.rule},
                     {"place", each.place},
                     {"stands", each.stands},
                     {"reason", each.reason},
                     {"requirement", each.requirement},
                     {"places", each.times}});
-  }
   return list;
 }
 

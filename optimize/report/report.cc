@@ -9,7 +9,6 @@
 #include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 std::string table_text(const Summary& summary) {
@@ -98,9 +97,8 @@ std::string to_text(const Summary& summary) {
     for (const std::string& line : body_lines(fired.text)) text += "         " + line + "\n";
   }
   if (!summary.opaque.empty()) text += "\nopaque nodes, which no definition matches\n";
-  for (const auto& opaque : summary.opaque) {
+  for (const auto& opaque : summary.opaque)
     text += fmt::format("{:>4} x {}: {}\n", opaque.count, opaque.op_type, opaque.reason);
-  }
   return text;
 }
 
@@ -157,14 +155,13 @@ runtime::Json benchmark_json(const BenchmarkResult& benchmark) {
 
 runtime::Json fired_json(const Summary& summary) {
   runtime::Json json = runtime::Json::array();
-  for (const auto& fired : summary.fired) {
+  for (const auto& fired : summary.fired)
     json.push_back({{"rule", fired.id},
                     {"text", fired.text},
                     {"tier", fired.tier},
                     {"certified", fired.certified},
                     {"times", fired.times},
                     {"reversed", fired.reversed}});
-  }
   return json;
 }
 
@@ -233,23 +230,20 @@ runtime::Json to_json(const Summary& summary) {
   json["clean_up"]["comparison"] = bit_comparison_json(summary);
   json["subgraphs"] = {{"searched", summary.subgraphs}, {"changed", summary.subgraphs_changed}};
   json["operators"] = runtime::Json::array();
-  for (const auto& row : summary.rows) {
+  for (const auto& row : summary.rows)
     json["operators"].push_back({{"name", row.name}, {"before", row_json(row.before)}, {"after", row_json(row.after)}});
-  }
   json["cost_seconds"] = {
       {"before", summary.seconds_before}, {"after", summary.seconds_after}, {"cheapest_found", summary.seconds_found}};
   json["min_gain"] = summary.min_gain;
   json["sizes"] = runtime::Json::array();
-  for (const auto& size : summary.sizes) {
+  for (const auto& size : summary.sizes)
     json["sizes"].push_back({{"name", size.name}, {"value", size.value}, {"assumed", size.assumed}});
-  }
   json["initializer_bytes"] = {{"before", summary.bytes_before}, {"after", summary.bytes_after}};
   json["onnx_nodes"] = {{"before", summary.before.count}, {"after", summary.after.count}};
   json["fired"] = fired_json(summary);
   json["opaque"] = runtime::Json::array();
-  for (const auto& opaque : summary.opaque) {
+  for (const auto& opaque : summary.opaque)
     json["opaque"].push_back({{"op_type", opaque.op_type}, {"reason", opaque.reason}, {"nodes", opaque.count}});
-  }
   json["search"] = search_json(summary);
   json["verification"] = verification_json(summary);
   json["timing"] = benchmark_json(summary.benchmark);

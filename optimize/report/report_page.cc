@@ -10,7 +10,6 @@
 #include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::format_bytes;
@@ -106,9 +105,8 @@ std::string names_of(const Drawing& drawing, const std::vector<std::uint32_t>& b
 /// The first change of a group as two drawings, and the nodes of all of them.
 Json change(const ChangeGroup& group, const Summary& summary) {
   Json nodes = Json::array();
-  for (const Change& each : group.changes) {
+  for (const Change& each : group.changes)
     nodes.push_back({names_of(summary.drawing_before, each.before), names_of(summary.drawing_after, each.after)});
-  }
   return {{"times", group.changes.size()},
           {"before", to_json(group.before)},
           {"after", to_json(group.after)},

@@ -33,11 +33,10 @@ std::string outcome_text(const Summary& summary) {
   if (!summary.warning.empty() && !summary.changed)
     return std::string("no candidate passed verification") + without_result;
   const double speedup = summary.seconds_before / std::max(summary.seconds_found, 1e-30);
-  if (!summary.fired.empty()) {
+  if (!summary.fired.empty())
     return fmt::format("cost by the model: {} -> {}, {:.2f} times as fast",
                        runtime::format_seconds(summary.seconds_before), runtime::format_seconds(summary.seconds_after),
                        summary.seconds_before / std::max(summary.seconds_after, 1e-30));
-  }
   const bool nothing_timed = summary.benchmark.candidates.empty();
   std::string reason = "no rule reduces the cost";
   if (!summary.changed && !nothing_timed) {
@@ -115,10 +114,9 @@ std::string verification_text(const VerificationResult& result, const AccuracyPo
       fmt::format("{}: equal on {}{} random inputs, largest difference {:.1e} of the largest value", result.verifier,
                   given, result.inputs, result.max_relative_difference);
   const std::string time = runtime::format_seconds(result.seconds) + choices_text(result.choices);
-  if (result.reference.empty()) {
+  if (result.reference.empty())
     return fmt::format("{}, {:.0e} allowed, because there is no usable float64 reference ({}), {}", equal,
                        policy.tolerance, result.no_reference_reason, time);
-  }
   const std::string range = result.range_growth < noteworthy_range_growth
                                 ? ""
                                 : fmt::format("intermediate values {:.0e} times as large, ", result.range_growth);
@@ -147,10 +145,9 @@ std::string limits_text(const Summary& summary) {
 }
 
 std::string search_text(const Summary& summary) {
-  if (summary.saturated) {
+  if (summary.saturated)
     return fmt::format("search: equality saturation of {} windows, {} e-graph nodes, {}, {}", summary.windows,
                        summary.egraph_nodes, limits_text(summary), runtime::format_seconds(summary.search_seconds));
-  }
   return fmt::format("search: {} graphs created, {} extended, {}, alpha {}, {}", summary.graphs_created,
                      summary.graphs_extended, summary.exhausted ? "exhausted" : "limits reached", summary.alpha,
                      runtime::format_seconds(summary.search_seconds));

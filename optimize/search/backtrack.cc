@@ -71,9 +71,8 @@ std::uint64_t StructuralHasher::compute(const Node& node) const {
   std::vector<std::uint64_t> words;
   if (node.constant) {
     words.push_back(~0ull);
-    for (const algebra::Poly& dim : *bank_->value(node.outputs[0]).type) {
+    for (const algebra::Poly& dim : *bank_->value(node.outputs[0]).type)
       words.push_back(static_cast<std::uint64_t>(dim.constant().value_or(0)));
-    }
     return runtime::hash64(runtime::bytes_of(words));
   }
   for (ValueId argument : node.arguments) words.push_back(hash(argument));

@@ -1,6 +1,5 @@
 #include "optimize/search/extraction.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "optimize/search/search_options.h"

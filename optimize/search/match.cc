@@ -68,9 +68,8 @@ std::vector<Pattern> compile_patterns(const std::vector<algebra::RuleRecord>& ru
 Matcher::Matcher(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules)
     : bank_(&bank), terms_(&terms), rules_(&rules), patterns_(compile_patterns(rules, terms)), positivity_(bank) {
   for (std::uint32_t p = 0; p < patterns_.size(); ++p) {
-    for (std::uint32_t i = 0; i < patterns_[p].source.size(); ++i) {
+    for (std::uint32_t i = 0; i < patterns_[p].source.size(); ++i)
       roots_[terms.node_of(patterns_[p].source[i]).instance].push_back({p, i});
-    }
   }
 }
 
@@ -103,9 +102,8 @@ void Matcher::extend(algebra::TermId pattern, ValueId value, const Match& match,
   extended.nodes.emplace_back(term.node, actual.node);
   extend_arguments(wanted.arguments, node.arguments, extended, found);
   if (bank_->instance(node).commutative && node.arguments[0] != node.arguments[1] &&
-      wanted.arguments[0] != wanted.arguments[1]) {
+      wanted.arguments[0] != wanted.arguments[1])
     extend_arguments(wanted.arguments, {node.arguments[1], node.arguments[0]}, extended, found);
-  }
 }
 
 void Matcher::extend_arguments(const std::vector<algebra::TermId>& patterns, const std::vector<ValueId>& values,
@@ -142,9 +140,8 @@ std::vector<Match> Matcher::join(std::uint32_t pattern, std::span<const NodeId> 
     for (NodeId id : nodes) {
       const Node& node = bank_->node(id);
       if (node.kind != Node::Kind::Algebra || node.instance != instance || node.constant) continue;
-      for (const Match& match : matches(pattern, i, node.outputs[root.output])) {
+      for (const Match& match : matches(pattern, i, node.outputs[root.output]))
         by_shared[i == 0 ? ValueId{} : *find(match.terms, shared)].push_back(&match);
-      }
     }
     std::vector<Match> next;
     for (const Match& left : partial) {
@@ -182,9 +179,8 @@ std::optional<algebra::Substitution> Matcher::sizes(const Pattern& pattern, cons
   auto found = algebra::match_sizes(equations, symbols, rule.condition);
   if (!found) return std::nullopt;
   for (const algebra::SizeCondition& condition : rule.condition) {
-    if (algebra::holds(algebra::substitute(condition, *found, symbols), symbols) != algebra::Truth::Yes) {
+    if (algebra::holds(algebra::substitute(condition, *found, symbols), symbols) != algebra::Truth::Yes)
       return std::nullopt;
-    }
   }
   return found;
 }

@@ -16,8 +16,7 @@ struct AccuracyPolicy {
   /// no more exact, and for ill-conditioned originals.
   double tolerance = 1e-4;
 };
-/// An original with a larger error is ill-conditioned. Its results are compared with each other, not with the
-/// reference.
+/// An original with a larger error is ill-conditioned: results are compared with each other, not with the reference.
 constexpr double max_original_error = 0.05;
 /// In a smaller tensor the original's error may be small by chance, so the largest error over all inputs counts.
 constexpr std::size_t small_tensor_elements = 64;

@@ -58,8 +58,7 @@ struct BenchmarkResult {
 /// Smaller speedups do not count: they are not worth a changed model.
 inline constexpr double min_speedup = 1.01;
 
-/// Chooses and tests the candidates, which are models 1 and up of the timer, in the order of preference. Throws what
-/// the timer throws.
+/// Chooses and tests the candidates, models 1 and up of the timer, the preferred first. Throws what the timer throws.
 BenchmarkResult compare_models(ModelTimer& timer, double seconds);
 
 /// Times the candidates against the model. Throws UsageError if the user's command fails on the model, times out or

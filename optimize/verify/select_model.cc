@@ -1,21 +1,18 @@
 #include "optimize/verify/select_model.h"
 
 #include <algorithm>
-#include <optional>
 
-#include "optimize/verify/onnxruntime_verifier.h"
+#include "optimize/verify/onnxruntime.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr const char* other_runtime_hint =
     "; if another runtime runs it, give --verifier definitions, and --no-benchmark or --benchmark-command";
 
-/// Returns why a candidate is rejected, empty if it is accepted: no verifier found a difference, and one found
-/// equality.
+/// Returns why a candidate is rejected; empty if no verifier found a difference, and one found equality.
 std::string rejection_reason(const std::vector<VerificationResult>& results) {
   RM_CHECK(!results.empty(), "at least one verifier ran");
   using Verdict = VerificationResult::Verdict;
@@ -75,10 +72,10 @@ class ModelSelector {
     }
   }
 
-  OnnxModel exported(std::size_t number) const {
+  OnnxModel exported(std::size_t number, std::unordered_map<ValueId, std::string>* names = nullptr) const {
     const std::vector<ValueId>& outputs = candidates_[number].outputs;
     ExportPlan plan = plan_export(context_.model, context_.import, context_.bank, context_.fusion, outputs);
-    return export_model(context_.model, context_.import, context_.bank, std::move(plan), outputs);
+    return export_model(context_.model, context_.import, context_.bank, std::move(plan), outputs, names);
   }
 
   /// Writes the candidates to files, so that only one large model is in memory at a time.
@@ -116,7 +113,7 @@ class ModelSelector {
     const auto position = static_cast<std::size_t>(std::ranges::find(exported_, number) - exported_.begin());
     selected_.verification.clear();
     return attempt([&] {
-      OnnxModel model = exported(number);
+      OnnxModel model = exported(number, &selected_.names);
       ImportedModel reimported = import_model(model, context_.bank, &context_.inference, context_.import.bounds);
       if (!is_shown_by_rules(number)) {
         verify_in_onnxruntime(number);
@@ -144,8 +141,7 @@ class ModelSelector {
     if (result) selected_.verification.push_back(std::move(*result));
   }
 
-  /// The definitions need about a second for a few billion operations. If onnxruntime found equality, they evaluate
-  /// fewer inputs or none.
+  /// The definitions take a second for a few billion operations: fewer inputs, or none, if onnxruntime found equality.
   void verify_by_definitions(const ImportedModel& reimported) {
     std::vector<VerificationResult>& results = selected_.verification;
     using Verdict = VerificationResult::Verdict;

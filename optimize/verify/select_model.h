@@ -1,12 +1,12 @@
 // Selection of the result that is written. All candidates are exported and benchmarked against the model; one that is
-// faster and passes verification is selected, or the cheapest one if there is no benchmark. If there is none, no
-// candidate is selected, and the caller keeps the model: an exact clean-up, which needs no test of its time, is the
-// caller's.
+// faster and passes verification is selected, or the cheapest one if there is no benchmark. If there is none, callers
+// keep the model: an exact clean-up, which needs no test of its time, is theirs.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "optimize/cost/cost_model.h"
@@ -37,13 +37,14 @@ struct SelectionContext {
 };
 
 struct SelectedModel {
-  std::optional<OnnxModel> model;                // nullopt: no candidate was selected
-  std::optional<ImportedModel> import;           // the selected model, read back
-  std::size_t candidate = 0;                     // index of the selected one
-  std::vector<VerificationResult> verification;  // of the selected candidate, or of the last rejected one
-  std::string onnxruntime_skipped_reason;        // why onnxruntime did not verify it
-  BenchmarkResult benchmark;                     // of the candidates, in their order
-  std::string warning;                           // why a cheaper candidate was not selected
+  std::optional<OnnxModel> model;                  // nullopt: no candidate was selected
+  std::optional<ImportedModel> import;             // the selected model, read back
+  std::unordered_map<ValueId, std::string> names;  // of the candidate's values in the selected model
+  std::size_t candidate = 0;                       // index of the selected one
+  std::vector<VerificationResult> verification;    // of the selected candidate, or of the last rejected one
+  std::string onnxruntime_skipped_reason;          // why onnxruntime did not verify it
+  BenchmarkResult benchmark;                       // of the candidates, in their order
+  std::string warning;                             // why a cheaper candidate was not selected
 };
 
 /// Candidates are in the order of preference if there is no benchmark.

@@ -6,8 +6,7 @@
 
 namespace rulemill::optimize {
 
-/// The largest probability of calling a candidate faster that is not: one that wins each round with a probability of at
-/// most one half.
+/// The largest probability of calling a candidate faster that wins each round with one of at most one half.
 inline constexpr double max_false_gain_rate = 0.01;
 
 /// Counts rounds that a candidate wins and loses. It is faster once it has run the rounds that are required for its

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using Verdict = VerificationResult::Verdict;
@@ -24,8 +22,7 @@ using Verdict = VerificationResult::Verdict;
 /// Inputs tried per requested input before an uninformative tensor counts as not verified.
 constexpr std::uint32_t max_draws_per_input = 6;
 
-/// Sizes at which all dynamic dimensions are compared, too: a result must not fail on empty tensors and single
-/// elements.
+/// Sizes at which all dynamic dimensions are compared, too: a result must not fail on no or single elements.
 constexpr std::int64_t least_sizes[] = {0, 1};
 
 /// Exponents of 2 by which inputs of 16-bit floats are scaled, too: results near the smallest numbers lose digits. The

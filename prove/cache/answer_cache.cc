@@ -1,22 +1,18 @@
 #include "prove/cache/answer_cache.h"
 
 #include <algorithm>
-#include <array>
 
-#include "prove/certificate/certificate.h"
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/solver/z3_session.h"
 #include "prove/tasks/candidate_result.h"
-#include "prove/tasks/rule_record.h"
-#include "runtime/process/program_digest.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
-#include "runtime/text/hash.h"
 
 namespace rulemill::prove {
 namespace {
 
-constexpr int cache_version = 11;
+constexpr int cache_version = 12;
 constexpr std::string_view rule_prefix = "rule ";
 constexpr char stored_prefix = '#';  // of a rule's name in a stored answer
 
@@ -56,6 +52,8 @@ bool any_word(std::string_view text, const Visit& visit) {
   return false;
 }
 
+std::uint64_t length_bit(std::string_view word) { return std::uint64_t{1} << std::min<std::size_t>(word.size(), 63); }
+
 bool has_word(std::string_view text, std::string_view word) {
   return any_word(text, [&](std::string_view each) { return each == word; });
 }
@@ -85,24 +83,6 @@ bool is_reusable(TaskKind kind, const CandidateResult& result, std::string_view 
   const bool proof = is_proof(kind);
   if (proof && result.status != RuleStatus::Proved && result.status != RuleStatus::Refuted) return false;
   return !has_word(result.detail, name) && !(proof && has_word(result.certificate, name));
-}
-
-/// Returns a certificate with the rules of its rule instances renamed.
-std::string renamed_certificate(const std::string& text, const NewRuleName& new_name) {
-  CertificateText certificate = parse_certificate(text, answers_file);
-  for (std::string& line : certificate.rule_instances) line = with_rule_renamed(line, new_name);
-  return to_string(certificate);
-}
-
-/// Returns whether answers are or have certificates.
-bool has_certificate(TaskKind kind) { return kind == TaskKind::Certify || kind == TaskKind::CertifyRecord; }
-
-/// Returns the answer of such a kind with the rules of its rule instances renamed.
-std::string renamed_answer(TaskKind kind, const std::string& text, const NewRuleName& new_name) {
-  if (kind == TaskKind::Certify) return renamed_certificate(text, new_name);
-  CertifiedRecord record = unpack_record(text);
-  record.certificate = renamed_certificate(record.certificate, new_name);
-  return pack(record);
 }
 
 runtime::Hash128 hash_of(TaskKind kind, const std::string& item) {
@@ -145,24 +125,15 @@ ReachableRules::Operators unpack_operators(std::string_view packed) {
   return operators;
 }
 
-/// Returns the names of the rules of rule instances, each once, in the order of first use.
-std::vector<std::string> rule_names_of(const std::vector<std::string>& rule_instances) {
-  std::vector<std::string> names;
-  for (const std::string& line : rule_instances) {
-    std::string name = rule_name_in(line);
-    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 }  // namespace
 
 AnswerCache::AnswerCache(const std::filesystem::path& folder, algebra::Library& library, std::uint64_t seed)
     : library_(library),
       origin_(runtime::program_digest() + " " + Z3Session::version() + " " + std::to_string(seed)),
-      journal_(runtime::Journal::open_in_folder(folder, answers_file, "answers " + std::to_string(cache_version),
-                                                runtime::Journal::Appends::Buffered)),
+      journal_(runtime::Journal::open_in_folder(folder, answers_file, "answers " + std::to_string(cache_version))),
       rules_(library) {
+  for (const std::string& name : library.operator_names())
+    name_lengths_[static_cast<unsigned char>(name[0])] |= length_bit(name);
   for (const runtime::Journal::Record& record : journal_.take_records()) {
     for (const auto& key : runtime::values_of<runtime::Hash128>(runtime::bytes_of(record.key)))
       records_[key] = record.location;
@@ -172,16 +143,12 @@ AnswerCache::AnswerCache(const std::filesystem::path& folder, algebra::Library& 
 /// Returns the name in stored answers of a rule: its position among the rules of the key. Several known rules may have
 /// one name; the first of them in the key stands for all.
 std::string AnswerCache::stored_name(const Key& key, const std::string& name) const {
-  const auto text = [](auto position) { return stored_prefix + std::to_string(position); };
-  if (key.rules == nullptr) {
-    const auto found = std::ranges::find(key.names, name);
-    return found == key.names.end() ? name : text(found - key.names.begin());
-  }
   const auto numbers = numbers_.find(name);
   if (numbers == numbers_.end()) return name;
   for (const std::uint32_t number : numbers->second) {
     const auto found = std::ranges::lower_bound(*key.rules, number);
-    if (found != key.rules->end() && *found == number) return text(found - key.rules->begin());
+    if (found != key.rules->end() && *found == number)
+      return stored_prefix + std::to_string(found - key.rules->begin());
   }
   return name;
 }
@@ -189,8 +156,7 @@ std::string AnswerCache::stored_name(const Key& key, const std::string& name) co
 /// Returns the name in this run of a rule in a stored answer.
 std::string AnswerCache::current_name(const Key& key, const std::string& stored) const {
   if (!stored.starts_with(stored_prefix)) return stored;
-  const std::size_t position = std::stoul(stored.substr(1));
-  return key.rules == nullptr ? key.names.at(position) : std::string(name_of(rules_.text(key.rules->at(position))));
+  return std::string(name_of(rules_.text(key.rules->at(std::stoul(stored.substr(1))))));
 }
 
 void AnswerCache::update_rules(const std::vector<std::string>& updates) {
@@ -225,7 +191,10 @@ ReachableRules::Operators AnswerCache::operators(const runtime::Hash128& item,
   return unpack_operators(journal_.read(location->second));
 }
 
+/// Most words have a first letter and a length that no operator has.
 const std::string& AnswerCache::digest_of(std::string_view word) {
+  static const std::string none;
+  if ((name_lengths_[static_cast<unsigned char>(word[0])] & length_bit(word)) == 0) return none;
   const auto found = digests_.find(word);
   if (found != digests_.end()) return found->second;
   std::string name(word), digest = library_.has_operator(name) ? library_.digest(name) : std::string();
@@ -286,37 +255,15 @@ const std::string& AnswerCache::rule_text(TaskKind kind, const std::string& item
   return has_known_rules(kind) ? rules_.text(known_rule_from_text(item).number) : item;
 }
 
-/// Adds a certificate request, with its rules' names translated.
-void AnswerCache::add_request(const std::string& item, runtime::Hasher& hasher, Key& key) {
-  const CertificateRequest request = unpack_request(item);
-  hasher.add_text(renamed(request.statement, ""));
-  hasher.add_number(request.derived ? 1 : 0);
-  key.names = rule_names_of(request.rule_instances);
-  const auto to_stored = [&](const std::string& name) { return stored_name(key, name); };
-  for (const std::string& line : request.rule_instances) hasher.add_text(with_rule_renamed(line, to_stored));
-  std::string texts = request.statement;
-  for (const std::string& line : request.rule_instances) texts += line + "\n";
-  for (const std::string& name : key.names) {
-    const auto premise = request.premises.find(name);
-    hasher.add_text(premise == request.premises.end() ? std::string() : premise->second);
-    if (premise != request.premises.end()) texts += premise->second;
-  }
-  add_definitions(texts, hasher);
-}
-
 /// Returns the key of an item; incomplete if the item is a goal.
 AnswerCache::Key AnswerCache::make_key(TaskKind kind, const std::string& item) {
   Key key;
   runtime::Hasher hasher;
   hasher.add_text(origin_);
   hasher.add_number(static_cast<std::uint64_t>(kind));
-  if (has_certificate(kind)) {
-    add_request(item, hasher, key);
-  } else {
-    const std::string& text = rule_text(kind, item);
-    hasher.add_text(renamed(text, ""));
-    add_definitions(text, hasher);
-  }
+  const std::string& text = rule_text(kind, item);
+  hasher.add_text(renamed(text, ""));
+  add_definitions(text, hasher);
   key.item = key.hash = hasher.digest128();
   key.is_complete = !has_goals(kind);
   if (has_known_rules(kind)) add_rules_of_known_rule(kind, item, key);
@@ -332,15 +279,14 @@ std::optional<std::string> AnswerCache::find(TaskKind kind, const std::string& i
     missing_[hash_of(kind, item)] = std::move(key);
     return std::nullopt;
   }
-  const std::string stored = journal_.read(found->second);
-  const auto to_current = [&](const std::string& each) { return current_name(key, each); };
-  if (has_certificate(kind)) return key.has_rules() ? renamed_answer(kind, stored, to_current) : stored;
+  std::string stored = journal_.read(found->second);
   if (!has_result(kind)) return stored;
+  const auto to_current = [&](const std::string& each) { return current_name(key, each); };
   CandidateResult result = unpack_result(stored);
   const std::string_view name = name_of(rule_text(kind, item));
   if (!result.candidate.empty()) result.candidate = name;
   result.rule = renamed(result.rule, name);
-  if (key.has_rules()) result.certificate = with_rules_renamed(result.certificate, to_current);
+  if (key.rules != nullptr) result.certificate = with_rules_renamed(result.certificate, to_current);
   return pack(result);
 }
 
@@ -371,11 +317,10 @@ void AnswerCache::add(TaskKind kind, const std::string& item, const std::string&
         key);
   }
   std::string stored = answer, keys(key_text(key.hash));
-  const auto to_stored = [&](const std::string& each) { return stored_name(key, each); };
-  if (has_certificate(kind) && key.has_rules()) stored = renamed_answer(kind, answer, to_stored);
   if (has_result(kind)) {
+    const auto to_stored = [&](const std::string& each) { return stored_name(key, each); };
     result.goal_operators.clear();
-    if (key.has_rules()) result.certificate = with_rules_renamed(result.certificate, to_stored);
+    if (key.rules != nullptr) result.certificate = with_rules_renamed(result.certificate, to_stored);
     stored = pack(result);
     // The sides of a derived candidate have the same domain, whatever the reachable rules are.
     if (const auto same_domain = same_domain_key(key.item);

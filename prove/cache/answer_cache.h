@@ -4,6 +4,7 @@
 // definition are not found. Rule names in answers are translated to the names of the current run.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -49,8 +50,6 @@ class AnswerCache {
     bool is_complete = false;
     /// The rules that a stored answer names #0, #1, …, by number; null if its rules are not known rules.
     std::shared_ptr<const std::vector<std::uint32_t>> rules;
-    std::vector<std::string> names;  // the same, of a certificate
-    bool has_rules() const { return rules != nullptr || !names.empty(); }
   };
   /// The known rules that are reachable from a goal.
   struct Reachable {
@@ -80,13 +79,13 @@ class AnswerCache {
   std::string current_name(const Key& key, const std::string& stored) const;
   ReachableRules::Operators operators(const runtime::Hash128& item,
                                       const std::function<ReachableRules::Operators()>& compute);
-  void add_request(const std::string& item, runtime::Hasher& hasher, Key& key);
   void add_definitions(const std::string& text, runtime::Hasher& hasher);
 
   algebra::Library& library_;
   std::string origin_;  // program, solver and seed: a part of every key
   runtime::Journal journal_;
-  ByHash<runtime::Journal::Location> records_;  // by key
+  ByHash<runtime::Journal::Location> records_;     // by key
+  std::array<std::uint64_t, 256> name_lengths_{};  // of operators, by first letter: a bit for each length
   /// Digests of definitions by word; empty if the word is not an operator.
   ByText<std::string> digests_;
   ByHash<Key> missing_;  // keys of items that were not found, by kind and item; saves computing them again in add()

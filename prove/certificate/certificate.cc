@@ -100,10 +100,9 @@ class CertificateReader {
  private:
   bool starts(const char* prefix) const { return next_ < lines_.size() && lines_[next_].starts_with(prefix); }
   std::string take(const std::string& prefix, const char* what) {
-    if (!starts(prefix.c_str())) {
+    if (!starts(prefix.c_str()))
       fail(std::string("expected ") + what + ", found " +
            (next_ < lines_.size() ? "'" + lines_[next_].substr(0, 80) + "'" : "the end"));
-    }
     return lines_[next_++].substr(prefix.size());
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -120,9 +119,8 @@ class CertificateReader {
 std::vector<std::pair<std::string, std::string>> definition_digests(const Rule& rule, const algebra::TermBank& bank) {
   std::set<std::string> names;
   for (const auto* side : {&rule.source, &rule.target}) {
-    for (const algebra::NodeId node : bank.nodes(*side)) {
+    for (const algebra::NodeId node : bank.nodes(*side))
       names.insert(bank.library().instance(bank.node(node).instance).operator_name);
-    }
   }
   std::vector<std::pair<std::string, std::string>> result;
   for (const std::string& name : names) result.emplace_back(name, bank.library().digest(name));
@@ -234,29 +232,23 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
 std::string certificate_request(const std::string& statement, Certificate::Kind kind, const std::string& rule_instances,
                                 const std::map<std::string, std::string>& premises) {
   const bool derived = kind == Certificate::Kind::Derivation;
-  std::vector<std::string> lines, rules;  // rules: names and statements alternate
-  if (derived) lines = lines_of(rule_instances);
-  std::set<std::string> names;
-  for (const std::string& line : lines) {
-    const auto found = premises.find(rule_name_in(line));
-    if (found != premises.end() && names.insert(found->first).second)
-      rules.insert(rules.end(), {found->first, found->second});
-  }
-  runtime::Bytes request;
-  runtime::append_text(request, statement);
-  runtime::append_value(request, derived);
-  runtime::append_texts(request, lines);
-  runtime::append_texts(request, rules);
-  return std::string(runtime::text_of(request));
+  std::vector<std::string> lines, names, rules;  // rules: numbers and statements alternate
+  const auto numbered = [&](const std::string& name) {
+    const std::string number = "#" + std::to_string(std::ranges::find(names, name) - names.begin());
+    if (std::ranges::find(names, name) != names.end()) return number;
+    names.push_back(name);
+    if (const auto premise = premises.find(name); premise != premises.end())
+      rules.insert(rules.end(), {number, premise->second});
+    return number;
+  };
+  if (derived) lines = lines_of(with_rules_renamed(rule_instances, numbered));
+  return runtime::pack_fields("rule statement" + statement.substr(statement.find('(')), derived, lines, rules);
 }
 
 CertificateRequest unpack_request(std::string_view request) {
-  runtime::ByteView rest = runtime::bytes_of(request);
   CertificateRequest result;
-  result.statement = runtime::take_text(rest);
-  result.derived = runtime::take_value<bool>(rest);
-  result.rule_instances = runtime::take_texts(rest);
-  const std::vector<std::string> rules = runtime::take_texts(rest);
+  std::vector<std::string> rules;
+  runtime::unpack_fields(request, result.statement, result.derived, result.rule_instances, rules);
   for (std::size_t i = 0; i + 1 < rules.size(); i += 2) result.premises.emplace(rules[i], rules[i + 1]);
   return result;
 }
@@ -276,6 +268,19 @@ std::string make_certificate(const std::string& packed_request, algebra::Library
   CertificateText certificate = make_certificate_without_proof(Certificate::Kind::Definitions, statement, rule, bank);
   certificate.proof = missing_proof(reason);
   return to_string(certificate);
+}
+
+std::string with_rule_instances(std::string_view certificate, const std::string& rule_instances) {
+  const std::vector<std::string> lines = lines_of(rule_instances);
+  const std::size_t begin = certificate.find("\n; use ") + 1;  // npos + 1 is 0
+  if (lines.empty() || begin == 0) return std::string(certificate);
+  std::string text(certificate.substr(0, begin));
+  std::size_t end = begin;
+  for (const std::string& line : lines) {
+    text += "; use " + line + "\n";
+    end = certificate.find('\n', end) + 1;
+  }
+  return text.append(certificate.substr(end));
 }
 
 std::string missing_proof(const std::string& reason) {
@@ -360,8 +365,10 @@ std::vector<UncertifiedRule> certify_with(algebra::RuleSet& rules, algebra::Libr
         statement_of(incomplete[item]->rule, bank, symbols), certificate.kind, certificate.text,
         derived ? premises.statements_for(lines_of(certificate.text)) : std::map<std::string, std::string>());
   };
-  make(incomplete.size(), request,
-       [&](std::size_t item, std::string text) { incomplete[item]->certificate.text = std::move(text); });
+  make(incomplete.size(), request, [&](std::size_t item, const std::string& text) {
+    std::string& certificate = incomplete[item]->certificate.text;  // its rule instances so far
+    certificate = with_rule_instances(text, certificate);
+  });
   std::vector<UncertifiedRule> uncertified;
   std::erase_if(rules.rules, [&](const algebra::RuleRecord& record) {
     const Certificate& certificate = record.certificate;

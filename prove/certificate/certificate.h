@@ -66,16 +66,17 @@ CertificateText certify_by_instances(const std::string& statement, const std::ve
                                      const std::map<std::string, std::string>& premises, algebra::Library& library,
                                      const ProverOptions& options);
 
-/// The scripts of a derived rule's certificate to which a solver must answer "unsat": first that the rule instances
-/// imply the statement, then that they are valid.
-struct DerivationObligations {
+/// The scripts to which a solver must answer "unsat", of the obligations that are not trivial.
+struct ObligationScripts {
   std::vector<std::string> scripts;
   std::size_t trivial = 0;
+  void add(const std::vector<check::Obligation>& obligations, const check::Atoms& atoms);
 };
-/// Throws check::CheckError or InputError if the certificate is malformed.
-DerivationObligations check_derivation_certificate(const CertificateText& certificate,
-                                                   const std::map<std::string, std::string>& premises,
-                                                   algebra::Library& library);
+/// Of a derived rule's certificate: first that the rule instances imply the statement, then that they are valid. Throws
+/// check::CheckError or InputError if the certificate is malformed.
+ObligationScripts check_derivation_certificate(const CertificateText& certificate,
+                                               const std::map<std::string, std::string>& premises,
+                                               algebra::Library& library);
 
 /// Returns the rule of this name that is proved from the definitions, in the bank of a PremiseRules.
 using FindRule = std::function<std::optional<algebra::Rule>(const std::string& name)>;
@@ -114,13 +115,17 @@ struct CertificateRequest {
   std::vector<std::string> rule_instances;
   std::map<std::string, std::string> premises;  // by name
 };
-/// Returns a request as bytes. `premises` may have more rules than the instances use; these are left out.
+/// Returns a request as bytes, which does not depend on the rules' names: the instances' rules are #0, #1, … in the
+/// order of first use. `premises` may have more rules than the instances use; these are left out.
 std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind,
                                 const std::string& rule_instances, const std::map<std::string, std::string>& premises);
 CertificateRequest unpack_request(std::string_view request);
-/// Returns the text of the requested certificate, with missing_proof if no checkable proof is found.
+/// Returns the text of the requested certificate, with missing_proof if no checkable proof is found; of a derived rule,
+/// with_rule_instances() then brings the rules' names back.
 std::string make_certificate(const std::string& packed_request, algebra::Library& library,
                              const ProverOptions& options);
+/// Returns a certificate with the lines of these rule instances instead of its own. One without any stays as it is.
+std::string with_rule_instances(std::string_view certificate, const std::string& rule_instances);
 
 /// Returns whether a certificate's text has a checkable proof.
 bool has_checkable_proof(const std::string& certificate);

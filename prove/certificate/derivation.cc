@@ -41,10 +41,9 @@ class DerivationText {
 
   /// Returns the obligations of the rule instances and of the goal's domain.
   check::CheckedDerivation collect_obligations(const check::Proof& proof) {
-    check::CheckedProof domains = check::check_domains(proof, statement());
+    const std::vector<check::Obligation> domains = check::check_domains(proof, statement());
     check::CheckedDerivation result = check::check_derivation(statement(), instances_, proof.lemmas);
-    for (check::Obligation& obligation : domains.obligations) result.obligations.push_back(std::move(obligation));
-    result.trivial += domains.trivial;
+    result.obligations.insert(result.obligations.end(), domains.begin(), domains.end());
     return result;
   }
 
@@ -81,7 +80,8 @@ class DerivationText {
       const check::CheckedDerivation derived = check::check_derivation(statement(), instances_, {});
       const bool is_partial =
           statement().definedness_conditions(false).own_count + statement().definedness_conditions(true).own_count > 0;
-      if (derived.obligations.empty() && !is_partial) {
+      const auto is_trivial = [&](const check::Obligation& each) { return check::is_trivial(each, atoms_); };
+      if (!is_partial && std::ranges::all_of(derived.obligations, is_trivial)) {
         result.proof = check::to_string(check::Proof(), statement());
         return result;
       }
@@ -134,15 +134,24 @@ class DerivationText {
 
 }  // namespace
 
+void ObligationScripts::add(const std::vector<check::Obligation>& obligations, const check::Atoms& atoms) {
+  for (const check::Obligation& obligation : obligations) {
+    if (check::is_trivial(obligation, atoms))
+      ++trivial;
+    else
+      scripts.push_back(check::smtlib(obligation, atoms));
+  }
+}
+
 CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& rule_instances,
                                      const std::map<std::string, std::string>& premises, algebra::Library& library,
                                      const ProverOptions& options) {
   return DerivationText(statement, rule_instances, premises, library).certificate(rule_instances, options);
 }
 
-DerivationObligations check_derivation_certificate(const CertificateText& certificate,
-                                                   const std::map<std::string, std::string>& premises,
-                                                   algebra::Library& library) {
+ObligationScripts check_derivation_certificate(const CertificateText& certificate,
+                                               const std::map<std::string, std::string>& premises,
+                                               algebra::Library& library) {
   DerivationText text(certificate.statement, certificate.rule_instances, premises, library);
   text.statement();
   const check::Proof proof =
@@ -151,9 +160,8 @@ DerivationObligations check_derivation_certificate(const CertificateText& certif
     throw check::CheckError{"malformed certificate: unexpected content"};
   text.check_assumed(proof, certificate.assumed);
   const check::CheckedDerivation derived = text.collect_obligations(proof);
-  DerivationObligations result{{derived.script}, derived.trivial};
-  for (const check::Obligation& obligation : derived.obligations)
-    result.scripts.push_back(check::smtlib(obligation, text.atoms()));
+  ObligationScripts result{{derived.script}};
+  result.add(derived.obligations, text.atoms());
   return result;
 }
 

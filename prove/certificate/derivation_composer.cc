@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "algebra/terms/factor_refinement.h"
 #include "algebra/terms/rule_text.h"
+#include "prove/certificate/term_scope.h"
 #include "runtime/text/byte_lists.h"
 
 namespace rulemill::prove {
@@ -42,24 +42,19 @@ std::optional<std::string> DerivationComposer::compose(const std::string& goal, 
   const auto is_derived = [&](const std::string& line) { return derived_.contains(rule_name_in(line)); };
   if (std::ranges::none_of(lines, is_derived)) return instances;
 
-  const algebra::TermBank::Mark terms = bank_.mark();
-  const algebra::Symbols::Mark symbols = symbols_.mark();
+  const TermScope scope(bank_, symbols_);
   std::vector<std::string> composed;
   bool possible = true;
-  {
-    RuleInstanceReader reader(refined_goal(goal).rule.rule, library_, bank_, symbols_);
-    for (const std::string& line : lines) {
-      if (!is_derived(line)) {
-        add_line(composed, line);
-        continue;
-      }
-      const RuleInstance outer = reader.read(line);
-      const std::optional<DerivedRule>& derived = derived_.at(outer.rule);
-      possible = possible && derived && add_instances(outer, *derived, composed);
+  RuleInstanceReader reader(refined_goal(goal).rule.rule, library_, bank_, symbols_);
+  for (const std::string& line : lines) {
+    if (!is_derived(line)) {
+      add_line(composed, line);
+      continue;
     }
+    const RuleInstance outer = reader.read(line);
+    const std::optional<DerivedRule>& derived = derived_.at(outer.rule);
+    possible = possible && derived && add_instances(outer, *derived, composed);
   }
-  bank_.roll_back(terms);
-  symbols_.roll_back(symbols);
   if (!possible) return std::nullopt;
   std::string text;
   for (const std::string& line : composed) text += line + "\n";

@@ -83,12 +83,10 @@ class RecordChecker {
       return add_finding("its certificate is of another kind than the rule's record says");
     if (!is_statement_of(certificate.statement, rule_, library_, bank_, symbols_))
       return add_finding("its certificate states another rule");
-    if (to_string(certificate) != record_.certificate.text) {
+    if (to_string(certificate) != record_.certificate.text)
       return add_finding("malformed certificate: unexpected content");
-    }
-    if (certificate.definitions != definition_digests(rule_, bank_)) {
+    if (certificate.definitions != definition_digests(rule_, bank_))
       return add_finding("its certificate is about other definitions than those of its operators");
-    }
     result_.counts.assuming_laws += certificate.assumed.empty() ? 0 : 1;
     const check::Evaluation evaluation = evaluate(rule_);
     if (evaluation.evaluated > 0)
@@ -126,37 +124,38 @@ class RecordChecker {
     return std::nullopt;
   }
 
-  /// Checks the proof against the rule itself; obligations are rebuilt, not read from the certificate.
+  /// Checks the proof against the rule itself; obligations are rebuilt, not read from the certificate. In a bank of its
+  /// own the rule has its arguments in the order for which it was proved: a bank puts those that differ in sizes alone
+  /// in the order in which it got them.
   void check_proof(const CertificateText& certificate) {
     if (certificate.proof.starts_with(no_proof))
       return add_finding("proved, but the certificate has no checkable proof");
-    std::vector<std::string> scripts;
+    ObligationScripts checked;
     {
       const runtime::ScopedStopwatch watch(result_.counts.seconds_kernel);
+      algebra::TermBank bank(library_);
+      algebra::Symbols symbols;
       check::Atoms atoms;
-      const check::Statement statement(check::to_core(rule_, bank_, symbols_, atoms), atoms);
+      const Rule rule = algebra::parse_rule(certificate.statement, "statement", library_, bank, symbols);
+      const check::Statement statement(check::to_core(rule, bank, symbols, atoms), atoms);
       const check::Proof proof =
           check::parse_proof(certificate.proof, "certificate of " + rule_.id, certificate.proof_line, statement);
-      if (check::to_string(proof, statement) != certificate.proof) {
+      if (check::to_string(proof, statement) != certificate.proof)
         return add_finding("malformed certificate: unexpected content");
-      }
       if (certificate.assumed != assumed_laws(rule_, bank_, proof))
         return add_finding("its certificate assumes other laws than its proof");
-      const check::CheckedProof checked = check::check_proof(proof, statement);
-      result_.counts.obligations += checked.obligations.size();
+      checked.add(check::check_proof(proof, statement), atoms);
+      result_.counts.obligations += checked.scripts.size();
       result_.counts.identities += checked.trivial;
-      result_.counts.without_obligations += checked.obligations.empty() ? 1 : 0;
-      for (const check::Obligation& obligation : checked.obligations) {
-        scripts.push_back(check::smtlib(obligation, atoms));
-      }
+      result_.counts.without_obligations += checked.scripts.empty() ? 1 : 0;
     }
-    for (const std::string& script : scripts) confirm({"an obligation", script});
+    for (const std::string& script : checked.scripts) confirm({"an obligation", script});
   }
 
   void check_derivation(const CertificateText& certificate) {
     if (certificate.proof.starts_with(no_proof))
       return add_finding("derived, but the certificate has no checkable proof");
-    DerivationObligations checked;
+    ObligationScripts checked;
     {
       const runtime::ScopedStopwatch watch(result_.counts.seconds_kernel);
       if (!premises_.error.empty()) return add_finding(premises_.error);
@@ -215,56 +214,35 @@ std::string pack(const RecordCheckRequest& request) {
   std::vector<std::string> statements;  // names and statements alternate
   for (const auto& [name, statement] : request.premises.statements)
     statements.insert(statements.end(), {name, statement});
-  runtime::Bytes bytes;
-  runtime::append_text(bytes, request.rule.place);
-  runtime::append_text(bytes, request.rule.bytes);
-  runtime::append_texts(bytes, request.rule.digested);
-  runtime::append_texts(bytes, statements);
-  runtime::append_text(bytes, request.premises.error);
-  runtime::append_value(bytes, request.options.seed);
-  runtime::append_value(bytes, request.options.keeps_scripts);
-  return std::string(runtime::text_of(bytes));
+  return runtime::pack_fields(request.rule.place, request.rule.bytes, request.rule.digested, statements,
+                              request.premises.error, request.options.seed, request.options.keeps_scripts);
 }
 
 namespace {
 
 RecordCheckRequest unpack_record_request(std::string_view packed) {
-  runtime::ByteView rest = runtime::bytes_of(packed);
   RecordCheckRequest request;
-  request.rule.place = runtime::take_text(rest);
-  request.rule.bytes = runtime::take_text(rest);
-  request.rule.digested = runtime::take_texts(rest);
-  const std::vector<std::string> statements = runtime::take_texts(rest);
+  std::vector<std::string> statements;
+  runtime::unpack_fields(packed, request.rule.place, request.rule.bytes, request.rule.digested, statements,
+                         request.premises.error, request.options.seed, request.options.keeps_scripts);
   for (std::size_t i = 0; i + 1 < statements.size(); i += 2)
     request.premises.statements.emplace(statements[i], statements[i + 1]);
-  request.premises.error = runtime::take_text(rest);
-  request.options.seed = runtime::take_value<std::uint64_t>(rest);
-  request.options.keeps_scripts = runtime::take_value<bool>(rest);
   return request;
 }
 
 }  // namespace
 
 std::string pack(const RecordCheck& check) {
-  static_assert(std::is_trivially_copyable_v<CheckCounts>);
   std::vector<std::string> scripts;  // claims and texts alternate
   for (const auto& [claim, text] : check.scripts) scripts.insert(scripts.end(), {claim, text});
-  runtime::Bytes bytes;
-  runtime::append_text(bytes, check.malformed);
-  runtime::append_texts(bytes, check.findings);
-  runtime::append_texts(bytes, scripts);
-  runtime::append_value(bytes, check.counts);
-  return std::string(runtime::text_of(bytes));
+  return runtime::pack_fields(check.malformed, check.findings, scripts, check.counts);
 }
 
 RecordCheck unpack_record_check(std::string_view packed) {
-  runtime::ByteView rest = runtime::bytes_of(packed);
   RecordCheck check;
-  check.malformed = runtime::take_text(rest);
-  check.findings = runtime::take_texts(rest);
-  const std::vector<std::string> scripts = runtime::take_texts(rest);
+  std::vector<std::string> scripts;
+  runtime::unpack_fields(packed, check.malformed, check.findings, scripts, check.counts);
   for (std::size_t i = 0; i + 1 < scripts.size(); i += 2) check.scripts.push_back({scripts[i], scripts[i + 1]});
-  check.counts = runtime::take_value<CheckCounts>(rest);
   return check;
 }
 

@@ -19,6 +19,16 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
+/// Calls visit(line) for each line that is not empty.
+template <class Visit>
+void for_each_line(std::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) visit(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 /// Splits a text at the separators outside all brackets. An empty text has no parts. The parts refer to the text.
 std::vector<std::string_view> split_outside(std::string_view text, char separator) {
   if (trimmed(text).empty()) return {};
@@ -63,30 +73,31 @@ std::string to_string(const RuleInstance& rule_instance, const algebra::TermBank
   return text;
 }
 
-std::string rule_name_in(const std::string& line) {
+std::string rule_name_in(std::string_view line) {
   const std::size_t colon = line.find(':');
-  if (colon == std::string::npos) throw InputError("instance", "expected 'rule: …', found '" + line + "'");
-  return line.substr(0, colon);
+  if (colon == std::string_view::npos)
+    throw InputError("instance", "expected 'rule: …', found '" + std::string(line) + "'");
+  return std::string(line.substr(0, colon));
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for_each_line(text, [&](std::string_view line) { lines.emplace_back(line); });
   return lines;
 }
 
-std::string with_rule_renamed(const std::string& line, const NewRuleName& new_name) {
-  const std::string rule = rule_name_in(line);
-  return new_name(rule) + line.substr(rule.size());
+std::vector<std::string> rule_names_in(std::string_view lines) {
+  std::vector<std::string> names;
+  for_each_line(lines, [&](std::string_view line) { names.push_back(rule_name_in(line)); });
+  return names;
 }
 
 std::string with_rules_renamed(std::string_view lines, const NewRuleName& new_name) {
   std::string text;
-  for (const std::string& line : lines_of(lines)) text += with_rule_renamed(line, new_name) + "\n";
+  for_each_line(lines, [&](std::string_view line) {
+    const std::string rule = rule_name_in(line);
+    text.append(new_name(rule)).append(line.substr(rule.size())) += '\n';
+  });
   return text;
 }
 

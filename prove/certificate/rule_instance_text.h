@@ -24,16 +24,16 @@ std::string to_string(const RuleInstance& rule_instance, const algebra::TermBank
                       const algebra::Symbols& symbols);
 
 /// Returns the name of the rule in the line of a rule instance. Throws InputError if there is none.
-std::string rule_name_in(const std::string& line);
+std::string rule_name_in(std::string_view line);
+/// The same of each line of a text.
+std::vector<std::string> rule_names_in(std::string_view lines);
 
 /// Returns the lines of a text without newlines; empty lines are dropped.
 std::vector<std::string> lines_of(std::string_view text);
 
 /// Returns the new name of a rule.
 using NewRuleName = std::function<std::string(const std::string& name)>;
-/// Returns the line with its rule renamed.
-std::string with_rule_renamed(const std::string& line, const NewRuleName& new_name);
-/// The same for each line of a text. Every line of the result ends with a newline.
+/// Returns the text with the rule of each line renamed. Every line of the result ends with a newline.
 std::string with_rules_renamed(std::string_view lines, const NewRuleName& new_name);
 /// The same with new names by old ones; other rules keep their names.
 std::string with_rules_renamed(std::string_view lines, const std::map<std::string, std::string>& names);

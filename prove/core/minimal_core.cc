@@ -1,7 +1,6 @@
 #include "prove/core/minimal_core.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "prove/certificate/certificate.h"
@@ -27,8 +26,7 @@ std::string name_of(const std::string& rule) {
 
 /// Returns whether a rule instance is of one of the rules.
 bool uses_any(const std::string& rule_instances, const std::set<std::string>& rules) {
-  const std::vector<std::string> lines = lines_of(rule_instances);
-  return std::ranges::any_of(lines, [&](const std::string& line) { return rules.contains(rule_name_in(line)); });
+  return std::ranges::any_of(rule_names_in(rule_instances), [&](const auto& name) { return rules.contains(name); });
 }
 
 }  // namespace
@@ -44,7 +42,10 @@ MinimalCore::MinimalCore(std::vector<CandidateResult> results, TaskScheduler& sc
   std::erase_if(rules_, [](const CandidateResult& result) {
     return result.status != RuleStatus::Proved && result.status != RuleStatus::Derived;
   });
-  const auto number_of = [](const CandidateResult& result) { return std::stoul(result.candidate.substr(1)); };
+  // A letter and a number: in the order of the numbers.
+  const auto number_of = [](const CandidateResult& result) {
+    return std::pair(result.candidate.size(), std::string_view(result.candidate));
+  };
   std::ranges::stable_sort(rules_, {}, number_of);
   known_.resize(rules_.size());
   eliminations_.resize(rules_.size());
@@ -73,8 +74,7 @@ void MinimalCore::find() {
     if (open.empty()) break;
   }
   for (const std::size_t rule : with_status(RuleStatus::Derived)) {
-    for (const std::string& line : lines_of(rules_[rule].certificate))
-      rules_[owners_.at(rule_name_in(line))].inactive = false;
+    for (const std::string& name : rule_names_in(rules_[rule].certificate)) rules_[owners_.at(name)].inactive = false;
   }
 }
 
@@ -206,9 +206,8 @@ MinimalCore::Positions MinimalCore::compose_derivations(const Positions& rules) 
   const std::map<std::string, std::string> premises = derivations_of_premises(rules);
   const auto premises_of = [&](const CandidateResult& rule) {
     std::set<std::string> names;
-    for (const std::string& line : lines_of(rule.certificate)) {
-      if (std::string name = rule_name_in(line); premises.contains(name)) names.insert(std::move(name));
-    }
+    for (std::string& name : rule_names_in(rule.certificate))
+      if (premises.contains(name)) names.insert(std::move(name));
     return names;
   };
   Positions composed;
@@ -245,8 +244,8 @@ std::map<std::string, std::string> MinimalCore::derivations_of_premises(const Po
   DerivationComposer composer(library_);
   std::map<std::string, std::string> derivations;
   const std::function<void(std::size_t)> add_premises = [&](std::size_t rule) {
-    for (const std::string& line : lines_of(rules_[rule].certificate)) {
-      const std::size_t position = owners_.at(rule_name_in(line));
+    for (const std::string& name : rule_names_in(rules_[rule].certificate)) {
+      const std::size_t position = owners_.at(name);
       const CandidateResult& premise = rules_[position];
       if (premise.status == RuleStatus::Proved || !derivations.try_emplace(premise.candidate).second) continue;
       composer.mark_uncomposable(premise.candidate);

@@ -25,11 +25,22 @@ std::size_t max_items(TaskKind kind) {
 TaskQueue::TaskQueue(const std::vector<Item>& items, std::size_t workers, LookUp look_up)
     : items_(items), workers_(workers), look_up_(std::move(look_up)), order_(items.size()) {
   std::iota(order_.begin(), order_.end(), 0);
-  std::ranges::stable_sort(order_, [&](std::size_t a, std::size_t b) {
-    return items[a].kind != items[b].kind ? items[a].kind < items[b].kind
-                                          : items[a].estimated_cost > items[b].estimated_cost;
-  });
+  std::ranges::stable_sort(order_, {}, [&](std::size_t item) { return urgency(item); });
   for (const Item& item : items) unseen_cost_ += item.estimated_cost;
+}
+
+void TaskQueue::add(const Item& item) {
+  unseen_cost_ += item.estimated_cost;
+  items_.push_back(item);
+  const auto unseen = order_.begin() + static_cast<std::ptrdiff_t>(next_);
+  const auto place = std::ranges::upper_bound(unseen, order_.end(), urgency(items_.size() - 1), {},
+                                              [&](std::size_t other) { return urgency(other); });
+  order_.insert(place, items_.size() - 1);
+}
+
+/// The smaller, the earlier. Proofs come first: one may take as long as thousands of derivations.
+std::tuple<bool, TaskKind, double> TaskQueue::urgency(std::size_t item) const {
+  return {!is_proof(items_[item].kind), items_[item].kind, -items_[item].estimated_cost};
 }
 
 void TaskQueue::look_ahead(std::size_t enough) {
@@ -50,7 +61,7 @@ std::optional<QueuedTask> TaskQueue::pop() {
 /// Looks up an item, and adds it to the open task if it has no answer yet.
 void TaskQueue::look_up_next() {
   const std::size_t number = order_[next_++];
-  const Item& item = items_[number];
+  const Item item = items_[number];  // look_up_ may add items
   const double left = unseen_cost_;
   unseen_cost_ -= item.estimated_cost;
   std::optional<std::string> text = look_up_(number);

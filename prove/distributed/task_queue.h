@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "prove/tasks/task.h"
@@ -31,6 +32,8 @@ class TaskQueue {
 
   /// Tasks depend on the number of workers; answers to the items do not.
   TaskQueue(const std::vector<Item>& items, std::size_t workers, LookUp look_up);
+  /// Adds an item, which gets the next number.
+  void add(const Item& item);
 
   /// Looks up some items, unless `enough` of them wait in tasks.
   void look_ahead(std::size_t enough);
@@ -47,6 +50,7 @@ class TaskQueue {
   double remaining_cost() const { return unseen_cost_ + queued_cost_; }
 
  private:
+  std::tuple<bool, TaskKind, double> urgency(std::size_t item) const;
   void look_up_next();
   void close();
 

@@ -1,20 +1,20 @@
 #include "prove/distributed/task_scheduler.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "prove/distributed/task_queue.h"
-#include "runtime/process/event_log.h"
 #include "runtime/process/interrupt.h"
+#include "runtime/process/log.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 /// The first byte of a message to another rank.
@@ -108,7 +108,7 @@ std::vector<std::string> TaskScheduler::pending_updates(int rank) {
 struct TaskScheduler::Dispatcher {
   /// Numbers of tasks that a rank has not answered yet.
   using Assignment = std::vector<std::size_t>;
-  using OnAnswer = std::function<void(const QueuedTask&, const Answer&)>;
+  using OnAnswer = std::function<void(const QueuedTask&, Answer)>;
 
   Dispatcher(TaskScheduler& all, TaskQueue& tasks, OnAnswer callback)
       : scheduler(all),
@@ -131,7 +131,7 @@ struct TaskScheduler::Dispatcher {
                              : has_assignments()  ? poll_interval
                              : queue.is_empty()   ? long_wait
                                                   : short_wait;
-        for (auto& [task, answer] : scheduler.pool_.wait_for_answers(timeout)) finish(0, task, answer);
+        for (auto& [task, answer] : scheduler.pool_.wait_for_answers(timeout)) finish(0, task, std::move(answer));
         scheduler.rank_statistics_[0].restarts = scheduler.pool_.restarts();
       } else if (!message && is_ahead && has_assignments()) {
         std::this_thread::sleep_for(poll_interval);
@@ -196,13 +196,13 @@ struct TaskScheduler::Dispatcher {
     interrupted |= runtime::take_value<bool>(rest);
     // An interrupted rank answers only the first of its tasks.
     std::size_t position = 0;
-    for (const std::string& packed : runtime::take_texts(rest))
-      finish(message.from, assigned.at(position++), unpack_answer(packed));
+    for (auto left = runtime::take_value<std::uint64_t>(rest); left > 0; --left)
+      finish(message.from, assigned.at(position++), unpack_answer(runtime::take_text(rest)));
   }
 
-  void finish(int rank, std::size_t number, const Answer& answer) {
+  void finish(int rank, std::size_t number, Answer answer) {
     scheduler.count_answer(rank, answer);
-    on_answer(unanswered.extract(number).mapped(), answer);
+    on_answer(unanswered.extract(number).mapped(), std::move(answer));
   }
 
   void send_interrupt() {
@@ -233,16 +233,27 @@ class TaskScheduler::Batch {
   using Take = std::function<void(std::size_t item, ItemAnswer answer)>;
 
   Batch(TaskScheduler& scheduler, std::vector<TaskQueue::Item> items, Text text, Take take)
-      : scheduler_(scheduler), items_(std::move(items)), text_(std::move(text)), take_(std::move(take)) {
+      : scheduler_(scheduler),
+        items_(std::move(items)),
+        text_(std::move(text)),
+        take_(std::move(take)),
+        queue_(items_, scheduler.pool_.size() * static_cast<std::size_t>(scheduler.communicator_.size()),
+               [this](std::size_t item) { return look_up(item); }) {
     if (items_.size() >= min_items_for_progress)
       progress_.emplace(scheduler.progress_, scheduler.stage_ + ", " + task_name(items_[0].kind), items_.size());
   }
 
+  /// Adds an item in place of one that was answered.
+  void add(const TaskQueue::Item& item) {
+    items_.push_back(item);
+    queue_.add(item);
+    ++replaced_;
+  }
+
   void answer() {
     runtime::throw_if_interrupted(scheduler_.stage_);
-    const std::size_t workers = scheduler_.pool_.size() * static_cast<std::size_t>(scheduler_.communicator_.size());
-    TaskQueue queue(items_, workers, [this](std::size_t item) { return look_up(item); });
-    Dispatcher(scheduler_, queue, [this](const QueuedTask& task, const Answer& given) { finish(task, given); }).run();
+    const auto on_answer = [this](const QueuedTask& task, Answer given) { finish(task, std::move(given)); };
+    Dispatcher(scheduler_, queue_, on_answer).run();
     if (scheduled_ > 0) log();
     if (scheduler_.cache_ != nullptr) scheduler_.cache_->sync();
     if (scheduler_.journal_ != nullptr) scheduler_.journal_->sync();
@@ -270,48 +281,62 @@ class TaskScheduler::Batch {
 
   std::nullopt_t take_known(std::size_t item, std::string text) {
     take_(item, {std::move(text), {}});
-    if (progress_) progress_->advance();
+    count(1);
     return std::nullopt;
   }
 
-  void finish(const QueuedTask& task, const Answer& answer) {
+  void finish(const QueuedTask& task, Answer answer) {
     const runtime::ScopedStopwatch own(own_seconds_);
     statistics_ += answer.statistics;
+    double& longest = longest_seconds_[task.task.kind];
+    longest = std::max(longest, answer.statistics.longest_seconds);
     for (std::size_t i = 0; i < task.items.size(); ++i) {
       const auto key = journal_keys_.extract(task.items[i]);
       // A failure may be due to a time or memory limit: it is not kept.
       if (answer.failure.empty()) {
-        const std::string& text = answer.items.at(i);
+        std::string& text = answer.items.at(i);
         if (scheduler_.cache_ != nullptr && is_cached(task.task.kind))
           scheduler_.cache_->add(task.task.kind, task.task.items[i], text);
         if (scheduler_.journal_ != nullptr) scheduler_.journal_->append(key.mapped(), text);
-        take_(task.items[i], {text, {}});
+        take_(task.items[i], {std::move(text), {}});
       } else {
         take_(task.items[i], {{}, answer.failure});
       }
     }
-    if (progress_) progress_->advance(task.items.size());
+    if (scheduler_.journal_ != nullptr) scheduler_.journal_->flush();
+    count(task.items.size());
   }
 
+  void count(std::size_t answered) {
+    answered_ += answered;
+    if (progress_) progress_->set(answered_ - replaced_);
+  }
+
+  /// The longest item of each kind counts: they may be one after the other (answer_chains).
   void log() const {
+    double longest_seconds = 0;
+    for (const auto& [kind, seconds] : longest_seconds_) longest_seconds += seconds;
     runtime::log_event("tasks", {{"stage", scheduler_.stage_},
                                  {"what", task_name(first_kind_)},
                                  {"items", scheduled_},
                                  {"seconds", watch_.seconds()},
                                  {"own_seconds", own_seconds_},
                                  {"work_seconds", statistics_.seconds},
-                                 {"longest_seconds", statistics_.longest_seconds}});
+                                 {"longest_seconds", longest_seconds}});
   }
 
   TaskScheduler& scheduler_;
   std::vector<TaskQueue::Item> items_;
   Text text_;
   Take take_;
+  TaskQueue queue_;
+  std::size_t answered_ = 0, replaced_ = 0;  // items
   std::optional<runtime::Progress> progress_;
   std::unordered_map<std::size_t, std::string> journal_keys_;  // of items that were scheduled
   std::size_t scheduled_ = 0;
   TaskKind first_kind_ = TaskKind::Derive;  // of them
   TaskStatistics statistics_;
+  std::map<TaskKind, double> longest_seconds_;  // of an item
   const runtime::Stopwatch watch_;
   double own_seconds_ = 0;  // of this rank, for looking up and keeping answers
 };
@@ -332,13 +357,29 @@ void TaskScheduler::answer_each(const Items& items) {
 
 std::vector<TaskScheduler::ItemAnswer> TaskScheduler::answer_items(const std::vector<WorkItem>& items) {
   std::vector<ItemAnswer> answers(items.size());
+  answer_chains(items, [&](std::size_t item, ItemAnswer answer) {
+    answers[item] = std::move(answer);
+    return std::nullopt;
+  });
+  return answers;
+}
+
+void TaskScheduler::answer_chains(std::vector<WorkItem> items, const Next& next) {
   std::vector<TaskQueue::Item> queued;
   for (const WorkItem& item : items) queued.push_back({item.kind, item.estimated_cost});
-  Batch(
-      *this, std::move(queued), [&](std::size_t item) { return items[item].text; },
-      [&](std::size_t item, ItemAnswer answer) { answers[item] = std::move(answer); })
-      .answer();
-  return answers;
+  std::vector<std::size_t> first(items.size());  // of the item's chain
+  std::iota(first.begin(), first.end(), 0);
+  std::optional<Batch> batch;
+  const auto take = [&](std::size_t item, ItemAnswer answer) {
+    std::optional<WorkItem> follower = next(first[item], std::move(answer));
+    if (!follower) return;
+    first.push_back(first[item]);
+    items.push_back(std::move(*follower));
+    batch->add({items.back().kind, items.back().estimated_cost});
+  };
+  batch.emplace(
+      *this, std::move(queued), [&](std::size_t item) { return items[item].text; }, take);
+  batch->answer();
 }
 
 std::vector<std::string> TaskScheduler::answer_items(TaskKind kind, const std::vector<std::string>& items,

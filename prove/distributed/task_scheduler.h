@@ -7,7 +7,7 @@
 #include <map>
 
 #include "prove/cache/answer_cache.h"
-#include "prove/distributed/worker_pool.h"
+#include "prove/distributed/worker_process.h"
 #include "runtime/files/journal.h"
 #include "runtime/mpi/communicator.h"
 #include "runtime/process/progress.h"
@@ -64,6 +64,10 @@ class TaskScheduler {
   };
   /// Returns the answers to all items, in order.
   std::vector<ItemAnswer> answer_items(const std::vector<WorkItem>& items);
+  /// Gets the answer to an item. May return another one, which is answered in its place: without waiting for the rest.
+  using Next = std::function<std::optional<WorkItem>(std::size_t item, ItemAnswer answer)>;
+  /// Answers all items in the order in which answers come.
+  void answer_chains(std::vector<WorkItem> items, const Next& next);
 
   /// Returns the number of failed tasks, on the first rank.
   std::uint64_t failures() const { return failures_; }

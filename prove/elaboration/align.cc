@@ -7,7 +7,6 @@
 #include <tuple>
 
 namespace rulemill::prove {
-
 namespace {
 
 bool has(const std::vector<Atom>& atoms, Atom atom) {
@@ -88,6 +87,13 @@ bool mentions(const Poly& poly, const std::vector<Atom>& atoms, const Atoms& tab
              (mentions(table.left(atom), atoms, table) || mentions(table.right(atom), atoms, table));
     });
   });
+}
+
+std::optional<Poly> solution(const Poly& p, Atom atom, const Atoms& atoms) {
+  const std::int64_t c = p.coefficient(atom);
+  const Poly rest = p - Poly(atom) * Poly(c);
+  if ((c != 1 && c != -1) || atoms.occurs(rest, atom)) return std::nullopt;
+  return c == 1 ? -rest : rest;
 }
 
 void rename_bound(Product& product, Atoms& atoms) {
@@ -273,9 +279,8 @@ void complete_maps(const Images& map, const std::vector<Atom>& from, const std::
     for (const auto& [atom, value] : map) full[atom] = atoms.substitute(value, rest);
     const bool closed =
         std::ranges::none_of(full, [&](const auto& entry) { return mentions(entry.second, from, atoms); });
-    if (closed && is_unimodular(full, from, onto, atoms) && std::find(maps.begin(), maps.end(), full) == maps.end()) {
+    if (closed && is_unimodular(full, from, onto, atoms) && std::find(maps.begin(), maps.end(), full) == maps.end())
       maps.push_back(std::move(full));
-    }
     if (missing.empty()) return;
     // The next choice of the first missing.size() entries.
     std::reverse(order.begin() + static_cast<std::ptrdiff_t>(missing.size()), order.end());
@@ -290,9 +295,8 @@ std::vector<Images> candidate_maps(const Product& product, const Product& onto, 
   std::vector<FactorPair> nested;
   for (const FactorPair& pair : pairs) {
     if (!pair.first->arguments.empty()) nested.push_back(pair);
-    for (std::size_t i = 0; i < pair.first->index.size(); ++i) {
+    for (std::size_t i = 0; i < pair.first->index.size(); ++i)
       equations.push_back(pair.first->index[i] - pair.second->index[i]);
-    }
   }
   const SolvedIndices direct = solve_indices(equations, product.bound, atoms, budget);
   const bool solved =

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "check/kernel/normal_form.h"
-#include "prove/elaboration/limits.h"
+#include "prove/elaboration/elaboration.h"
 #include "prove/solver/budget.h"
 
 namespace rulemill::prove {
 
+using algebra::Rational;
 using check::Atom;
 using check::Atoms;
 using check::Factor;
@@ -22,6 +23,9 @@ using check::Sum;
 
 /// True if any of the atoms occurs in the polynomial, at any depth.
 bool mentions(const Poly& poly, const std::vector<Atom>& atoms, const Atoms& table);
+
+/// The value c·(c·atom − p) of the atom where p = 0, for its coefficient c = ±1 in p; nothing for others.
+std::optional<Poly> solution(const Poly& p, Atom atom, const Atoms& atoms);
 
 /// Gives every bound index, at any depth, a name of its own, which no text has (Atoms::level).
 void rename_bound(Product& product, Atoms& atoms);

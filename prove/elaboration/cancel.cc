@@ -5,7 +5,6 @@
 #include "prove/elaboration/elaborator.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 /// Sorts maps by the number of guards that they do not make equal, since only a few maps are tried. This decides where
@@ -48,9 +47,9 @@ std::optional<check::Step> Elaborator::reindex(const Images& map, const std::vec
   return step;
 }
 
-void Elaborator::commit(Attempt attempt, check::Sum& sum, Steps& steps) {
-  sum = std::move(attempt.sum);
-  std::ranges::move(attempt.steps, std::back_inserter(steps));
+void Elaborator::commit(Attempt attempt, State state) {
+  state.sum = std::move(attempt.sum);
+  std::ranges::move(attempt.steps, std::back_inserter(state.steps));
 }
 
 void Elaborator::commit(Alignment alignment, std::size_t p, check::Sum& sum, Steps& steps) {
@@ -58,39 +57,39 @@ void Elaborator::commit(Alignment alignment, std::size_t p, check::Sum& sum, Ste
   std::ranges::move(alignment.steps, std::back_inserter(steps));
 }
 
-bool Elaborator::cancel(check::Sum& sum, const Context& context, Steps& steps) {
-  for (std::size_t onto = 0; onto < sum.size(); ++onto) {
+bool Elaborator::cancel(State state) {
+  for (std::size_t onto = 0; onto < state.sum.size(); ++onto) {
     std::vector<std::size_t> members = {onto};
     std::vector<Alignment> aligned;
-    for (std::size_t p = 0; p < sum.size(); ++p) {
+    for (std::size_t p = 0; p < state.sum.size(); ++p) {
       if (p == onto) continue;
-      std::vector<Alignment> found = alignments(sum, p, onto, context, 1);
+      std::vector<Alignment> found = alignments(state.sum, p, onto, state.context, 1);
       if (found.empty()) continue;
       members.push_back(p);
       aligned.push_back(std::move(found[0]));
     }
     if (!aligned.empty()) {
-      Attempt group{sum, {}};
+      Attempt group{state.sum, {}};
       for (std::size_t i = 0; i < aligned.size(); ++i)
         commit(std::move(aligned[i]), members[i + 1], group.sum, group.steps);
-      if (try_step(group.sum, context, steps::cancel(members), group.steps)) {
-        commit(std::move(group), sum, steps);
+      if (try_step(group.in(state.context), steps::cancel(members))) {
+        commit(std::move(group), state);
         return true;
       }
     }
-    if (cancel_pair(sum, onto, context, steps)) return true;
+    if (cancel_pair(state, onto)) return true;
   }
   return false;
 }
 
-bool Elaborator::cancel_pair(check::Sum& sum, std::size_t onto, const Context& context, Steps& steps) {
-  for (std::size_t p = onto + 1; p < sum.size(); ++p) {
-    if (sum[p].coefficient + sum[onto].coefficient != Rational{0, 1}) continue;
-    for (Alignment& alignment : alignments(sum, p, onto, context, max_alignments)) {
-      Attempt pair{sum, {}};
+bool Elaborator::cancel_pair(State state, std::size_t onto) {
+  for (std::size_t p = onto + 1; p < state.sum.size(); ++p) {
+    if (state.sum[p].coefficient + state.sum[onto].coefficient != Rational{0, 1}) continue;
+    for (Alignment& alignment : alignments(state.sum, p, onto, state.context, max_alignments)) {
+      Attempt pair{state.sum, {}};
       commit(std::move(alignment), p, pair.sum, pair.steps);
-      if (!try_step(pair.sum, context, steps::cancel({onto, p}), pair.steps)) continue;
-      commit(std::move(pair), sum, steps);
+      if (!try_step(pair.in(state.context), steps::cancel({onto, p}))) continue;
+      commit(std::move(pair), state);
       return true;
     }
   }
@@ -140,7 +139,7 @@ bool Elaborator::try_map(Attempt& attempt, Place at, const Images& map, const st
   if (identity) return true;
   found->targets_maximum = at.size() == 2;
   found->positions = std::move(at);
-  return try_step(attempt.sum, context, std::move(*found), attempt.steps);
+  return try_step(attempt.in(context), std::move(*found));
 }
 
 bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
@@ -152,7 +151,7 @@ bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::siz
     if (own().index[d] == model.index[d]) continue;
     Step index = steps::make(Op::Equal, {p, f, d});
     index.polys.push_back(model.index[d]);
-    if (!try_step(attempt.sum, context, std::move(index), attempt.steps)) return false;
+    if (!try_step(attempt.in(context), std::move(index))) return false;
   }
   if (model.kind == check::Factor::Kind::Max) return equate_maxima(attempt, p, f, onto, g, context);
   const auto arguments = [&](Attempt& trial) {
@@ -167,8 +166,7 @@ bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::siz
       model.kind == check::Factor::Kind::Apply && model.arguments.size() == 2 && commutative_[model.symbol];
   const algebra::LawEquation* law = commutes ? law_of(own(), "commutative") : nullptr;
   const std::size_t size = attempt.sum.size(), factors = attempt.sum[p].factors.size();
-  if (!law || !try_step(attempt.sum, context, steps::law(law->name, {p, f}, own().arguments), attempt.steps))
-    return false;
+  if (!law || !try_step(attempt.in(context), steps::law(law->name, {p, f}, own().arguments))) return false;
   const bool is_number = attempt.sum.size() != size || attempt.sum[p].factors.size() != factors;
   return !is_number && arguments(attempt);
 }
@@ -186,10 +184,10 @@ bool Elaborator::equate_argument(Attempt& attempt, std::size_t p, std::size_t f,
   std::ranges::sort(key.first);
   if (unequal_.contains(key)) return false;
   ++depth_;
-  const bool empty = rewrite_to_zero(difference, inner, same.blocks[0]);
+  const bool empty = rewrite_to_zero({difference, inner, same.blocks[0]});
   --depth_;
   if (!empty) unequal_.insert(std::move(key));
-  return empty && try_step(attempt.sum, context, std::move(same), attempt.steps);
+  return empty && try_step(attempt.in(context), std::move(same));
 }
 
 bool Elaborator::equate_maxima(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
@@ -224,11 +222,11 @@ bool Elaborator::equate_ranges(Attempt& trial, std::size_t p, std::size_t f, con
   const auto own = [&]() -> const check::Guards& { return trial.sum[p].factors[f].guards; };
   for (const check::Guard& guard : wanted) {
     if (std::ranges::find(own(), guard) != own().end()) continue;
-    if (!try_step(trial.sum, context, steps::add_guard({p, f}, guard), trial.steps)) return false;
+    if (!try_step(trial.in(context), steps::add_guard({p, f}, guard))) return false;
   }
   for (std::size_t i = own().size(); i-- > 0;) {
     if (std::ranges::find(wanted, own()[i]) != wanted.end()) continue;
-    if (!try_step(trial.sum, context, steps::drop_guard({p, f}, i), trial.steps)) return false;
+    if (!try_step(trial.in(context), steps::drop_guard({p, f}, i))) return false;
   }
   return true;
 }

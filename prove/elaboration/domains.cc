@@ -23,7 +23,7 @@ std::optional<std::string> Elaborator::prove_domains(check::Proof& proof) {
       definedness_.emplace(
           check::DefinednessGoal{conditions.all[d], statement_.definedness_conditions(!of_target).all});
       auto [sum, context] = check::undefinedness(conditions.all[d], statement_);
-      if (!show_defined(sum, context, proof.domains[of_target ? 1 : 0].emplace_back()))
+      if (!show_defined({sum, context, proof.domains[of_target ? 1 : 0].emplace_back()}))
         return "not shown to be defined where the other side is: " + statement_.text(conditions.all[d]);
     }
     definedness_.reset();
@@ -31,42 +31,43 @@ std::optional<std::string> Elaborator::prove_domains(check::Proof& proof) {
   return std::nullopt;
 }
 
-bool Elaborator::show_defined(check::Sum& sum, const Context& context, Steps& steps) {
+bool Elaborator::show_defined(State state) {
   for (int regions = 0; regions < max_regions; ++regions) {
-    const auto open = std::ranges::find_if(sum, [](const check::Product& product) { return !product.factors.empty(); });
-    if (open == sum.end()) {
+    const auto open =
+        std::ranges::find_if(state.sum, [](const check::Product& product) { return !product.factors.empty(); });
+    if (open == state.sum.end()) {
       steps::Positions all;
-      for (std::size_t p = 0; p < sum.size(); ++p) all.push_back(p);
-      return all.empty() || try_step(sum, context, steps::cancel(all), steps);
+      for (std::size_t p = 0; p < state.sum.size(); ++p) all.push_back(p);
+      return all.empty() || try_step(state, steps::cancel(all));
     }
-    const auto p = static_cast<std::size_t>(open - sum.begin());
-    const bool decided = try_step(sum, context, steps::make(Op::Signs, {p, 0}), steps) ||
-                         (vanishes(sum[p], context) && try_step(sum, context, steps::drop(p), steps));
+    const auto p = static_cast<std::size_t>(open - state.sum.begin());
+    const bool decided = try_step(state, steps::make(Op::Signs, {p, 0})) ||
+                         (vanishes(state.sum[p], state.context) && try_step(state, steps::drop(p)));
     if (decided) continue;
-    if (const auto guard = undecided_guard(sum[p], context)) {
-      if (!try_step(sum, context, steps::split(p, *guard), steps)) return false;
-    } else if (!show_defined_by_others(sum, p, context, steps)) {
+    if (const auto guard = undecided_guard(state.sum[p], state.context)) {
+      if (!try_step(state, steps::split(p, *guard))) return false;
+    } else if (!show_defined_by_others(state, p)) {
       return false;
     }
   }
   return false;
 }
 
-bool Elaborator::show_defined_by_others(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+bool Elaborator::show_defined_by_others(State state, std::size_t p) {
   for (std::size_t number = 0; number < definedness_->others.size(); ++number) {
-    if (definedness_->others[number].factors[0].symbol != sum[p].factors[0].symbol) continue;
+    if (definedness_->others[number].factors[0].symbol != state.sum[p].factors[0].symbol) continue;
     for (const DefinednessCondition& cell : cells(definedness_->others[number], max_divisions)) {
-      if (show_defined_by_other(sum, p, number, cell, context, steps)) return true;
+      if (show_defined_by_other(state, p, number, cell)) return true;
     }
   }
   return false;
 }
 
 /// Where guards of the other condition are not shown, its region is divided from the others, which are left.
-bool Elaborator::show_defined_by_other(check::Sum& sum, std::size_t p, std::size_t number,
-                                       const DefinednessCondition& cell, const Context& context, Steps& steps) {
-  const Context inside = check::within(context, sum[p]);
-  DefinednessCondition wanted = sum[p];
+bool Elaborator::show_defined_by_other(State state, std::size_t p, std::size_t number,
+                                       const DefinednessCondition& cell) {
+  const Context inside = check::within(state.context, state.sum[p]);
+  DefinednessCondition wanted = state.sum[p];
   simplify_all_levels(wanted.factors[0].arguments, inside);
   const DefinednessCondition& other = definedness_->others[number];
   for (const check::Images& at : witnesses(wanted, cell)) {
@@ -81,33 +82,32 @@ bool Elaborator::show_defined_by_other(check::Sum& sum, std::size_t p, std::size
     for (const bool opposite : {false, true}) {
       if (opposite && statement_.function(known.symbol).parity == 0) continue;
       if (opposite) known.arguments.at(0) = check::negated(known.arguments[0]);
-      Attempt attempt{sum, {}};
+      Attempt attempt{state.sum, {}};
       const bool divided = std::ranges::all_of(unproved, [&](const check::Guard& guard) {
-        return try_step(attempt.sum, context, steps::split(p, guard), attempt.steps);
+        return try_step(attempt.in(state.context), steps::split(p, guard));
       });
       Step given = steps::make(Op::Given, {p, 0, number});
       given.reversed = opposite;
       for (const Atom atom : other.bound) given.polys.push_back(at.at(atom));
-      if (!divided || !replace_arguments(attempt.sum, p, known, context, attempt.steps) ||
-          !try_step(attempt.sum, context, std::move(given), attempt.steps))
+      if (!divided || !replace_arguments(attempt.in(state.context), p, known) ||
+          !try_step(attempt.in(state.context), std::move(given)))
         continue;
-      commit(std::move(attempt), sum, steps);
+      commit(std::move(attempt), state);
       return true;
     }
   }
   return false;
 }
 
-bool Elaborator::replace_arguments(check::Sum& sum, std::size_t p, const check::Factor& other, const Context& context,
-                                   Steps& steps) {
+bool Elaborator::replace_arguments(State state, std::size_t p, const check::Factor& other) {
   for (std::size_t a = 0; a < other.arguments.size(); ++a) {
-    const check::Sum& argument = sum[p].factors[0].arguments.at(a);
+    const check::Sum& argument = state.sum[p].factors[0].arguments.at(a);
     if (check::canonical(argument, atoms_) == check::canonical(other.arguments[a], atoms_)) continue;
     check::Sum difference = check::subtract(argument, other.arguments[a]);
     Step replaced = steps::nested(Op::Replace, {p, 0, a});
     replaced.sums = {other.arguments[a]};
-    if (!rewrite_to_zero(difference, check::within(context, sum[p]), replaced.blocks[0])) return false;
-    if (!try_step(sum, context, std::move(replaced), steps)) return false;
+    if (!rewrite_to_zero({difference, check::within(state.context, state.sum[p]), replaced.blocks[0]})) return false;
+    if (!try_step(state, std::move(replaced))) return false;
   }
   return true;
 }
@@ -138,7 +138,7 @@ std::vector<DefinednessCondition> Elaborator::cells(DefinednessCondition conditi
 void Elaborator::simplify_all_levels(std::vector<check::Sum>& sums, const Context& context) {
   Steps unused;
   for (check::Sum& sum : sums) {
-    simplify(sum, context, unused);
+    simplify({sum, context, unused});
     for (check::Product& product : sum) {
       for (check::Factor& factor : product.factors)
         simplify_all_levels(factor.arguments, check::argument_context(context, product, factor));

@@ -47,7 +47,7 @@ Elaboration Elaborator::run() {
     for (std::size_t o = 0; o < statement_.outputs(); ++o) {
       check::Sum sum = statement_.difference(o);
       const Context context{check::conjunction(statement_.facts(), statement_.index_ranges(o)), {}};
-      if (!rewrite_to_zero(sum, context, proof.outputs.emplace_back()))
+      if (!rewrite_to_zero({sum, context, proof.outputs.emplace_back()}))
         return "nothing cancels " + statement_.text(sum.at(0));
     }
     if (auto undefined = prove_domains(proof)) return undefined;
@@ -88,18 +88,15 @@ Elaboration Elaborator::run_within_limits(const std::function<std::optional<std:
 
 std::optional<std::string> Elaborator::prove_typing(check::Proof& proof) {
   check::Guards goals = statement_.target_obligations();
-  for (const Poly& divisor : atoms_.divisors()) {
-    if (!atoms_.is_nonnegative(divisor - 1)) goals.push_back({false, divisor - 1});
-  }
+  for (const Poly& divisor : atoms_.divisors()) goals.push_back({false, divisor - 1});
   for (const check::Guard& goal : goals) {
-    if (!add_lemmas({"typing", statement_.facts(), goal, {}, {}}, proof))
+    if (!add_lemmas({"typing", statement_.facts(), goal, {}}, proof))
       return "not implied by the rule's condition: " + atoms_.text(goal);
   }
   return std::nullopt;
 }
 
 bool Elaborator::add_lemmas(const check::Obligation& obligation, check::Proof& proof) {
-  if (check::is_trivial(obligation)) return true;
   const auto lemmas = oracle_.find_lemmas(obligation);
   if (!lemmas) return false;
   for (const check::ProductLemma& lemma : *lemmas) {
@@ -108,8 +105,8 @@ bool Elaborator::add_lemmas(const check::Obligation& obligation, check::Proof& p
   return true;
 }
 
-bool Elaborator::try_step(check::Sum& sum, const Context& context, Step step, Steps& steps) {
-  if (++tried_steps_ > 20 * limits_.steps || steps.size() > limits_.steps) throw TooLong{};
+bool Elaborator::try_step(State state, Step step) {
+  if (++tried_steps_ > 20 * limits_.steps || state.steps.size() > limits_.steps) throw TooLong{};
   const bool checked_before = step.op == Op::Within || step.op == Op::Replace;
   bool confirmed = true;
   const auto confirm = [&](const check::Obligation& obligation) {
@@ -122,51 +119,56 @@ bool Elaborator::try_step(check::Sum& sum, const Context& context, Step step, St
     }
   };
   check::Kernel kernel(statement_, confirm, definedness_ ? &*definedness_ : nullptr);
-  const std::size_t changed = step.position(0), size = sum.size();
-  check::Product before = sum.at(changed);  // copying the sum would take most of the time of a long search
+  check::Guards ranges;  // of products of which some replace others
+  if (step.op == Op::Indicators && !step.targets_maximum && step.positions.size() + step.indicators.size() > 1) {
+    for (const std::size_t p : step.positions) ranges = check::conjunction(ranges, state.sum.at(p).guards);
+  }
+  oracle_.consider(std::move(ranges));
+  const std::size_t changed = step.position(0), size = state.sum.size();
+  check::Product before = state.sum.at(changed);  // copying the sum would take most of the time of a long search
   bool applies = true;
   try {
-    kernel.apply(sum, context, step);
-    steps.push_back(std::move(step));
+    kernel.apply(state.sum, state.context, step);
+    state.steps.push_back(std::move(step));
   } catch (const CheckError&) {
     applies = false;
   } catch (const algebra::Overflow&) {  // coefficients beyond 64 bits
     applies = false;
   }
+  oracle_.consider({});
   if (!applies) {
-    sum.resize(size);
-    sum[changed] = std::move(before);
+    state.sum.resize(size);
+    state.sum[changed] = std::move(before);
   }
   return applies;
 }
 
 bool Elaborator::is_shown(const check::Guards& given, std::optional<check::Guard> goal) {
-  const check::Obligation obligation{"", given, std::move(goal), {}, {}};
-  return check::is_trivial(obligation) || oracle_.find_lemmas(obligation).has_value();
+  return oracle_.find_lemmas({"", given, std::move(goal), {}}).has_value();
 }
 
-bool Elaborator::rewrite_to_zero(check::Sum& sum, const Context& context, Steps& steps) {
-  simplify(sum, context, steps);
-  while (!sum.empty()) {
-    if (cancel(sum, context, steps) || split(sum, context, steps)) continue;
-    const bool changed = !limits_.quick && (apply_order(sum, context, steps) || apply_laws(sum, context, steps) ||
-                                            (depth_ == 0 && replace_anywhere(sum, context, steps, true)));
+bool Elaborator::rewrite_to_zero(State state) {
+  simplify(state);
+  while (!state.sum.empty()) {
+    if (cancel(state) || split(state)) continue;
+    const bool changed =
+        !limits_.quick && (apply_order(state) || apply_laws(state) || (depth_ == 0 && replace_anywhere(state, true)));
     if (!changed) return false;
   }
   return true;
 }
 
-bool Elaborator::split(check::Sum& sum, const Context& context, Steps& steps) {
-  for (std::size_t p = 0; p < sum.size(); ++p) {
-    const auto guard = undecided_guard(sum[p], context);
-    if (!guard && simplify_arguments(sum, p, context, steps)) return true;
+bool Elaborator::split(State state) {
+  for (std::size_t p = 0; p < state.sum.size(); ++p) {
+    const auto guard = undecided_guard(state.sum[p], state.context);
+    if (!guard && simplify_arguments(state, p)) return true;
     if (!guard) continue;
-    const std::size_t before = sum.size();
-    if (!try_step(sum, context, steps::split(p, *guard), steps)) continue;
-    if (!simplify_product(sum, p, context, steps))
-      simplify(sum, context, steps, before - 1);
+    const std::size_t before = state.sum.size();
+    if (!try_step(state, steps::split(p, *guard))) continue;
+    if (!simplify_product(state, p))
+      simplify(state, before - 1);
     else
-      simplify(sum, context, steps, before);
+      simplify(state, before);
     return true;
   }
   return false;
@@ -218,8 +220,7 @@ Elaboration elaborate_domains(const Statement& statement, const std::vector<chec
 bool follow(const check::Guards& given, const check::Guards& goals, Atoms& atoms) {
   Oracle oracle(atoms);
   return std::ranges::all_of(goals, [&](const check::Guard& goal) {
-    const check::Obligation obligation{"", given, goal, {}, {}};
-    return check::is_trivial(obligation) || oracle.find_lemmas(obligation);
+    return oracle.find_lemmas({"", given, goal, {}}).has_value();
   });
 }
 

@@ -1,8 +1,9 @@
 // Searches for the steps of a proof for the checker. The search is not trusted: the checker checks the proof.
 #pragma once
 
+#include <vector>
+
 #include "prove/elaboration/elaboration.h"
-#include "prove/elaboration/limits.h"
 #include "prove/refuter/size_sampler.h"
 
 namespace rulemill::prove {

@@ -12,7 +12,6 @@
 
 #include "prove/elaboration/align.h"
 #include "prove/elaboration/elaboration.h"
-#include "prove/elaboration/limits.h"
 #include "prove/elaboration/oracle.h"
 #include "prove/elaboration/steps.h"
 #include "prove/refuter/size_sampler.h"
@@ -40,10 +39,17 @@ class Elaborator {
   static constexpr std::size_t max_named_quotients = 12;
 
   enum class Change { None, Some, Gone };
-  /// A sum, and the steps that led to it.
+  /// A sum that is rewritten where its context holds, and the steps so far.
+  struct State {
+    check::Sum& sum;
+    const Context& context;
+    Steps& steps;
+  };
+  /// A copy of a sum, and the steps that led to it.
   struct Attempt {
     check::Sum sum;
     Steps steps;
+    State in(const Context& context) { return {sum, context, steps}; }
   };
   /// A product that has the bound indices and factors of another, and the steps that led to it.
   struct Alignment {
@@ -58,13 +64,13 @@ class Elaborator {
   bool add_lemmas(const check::Obligation& obligation, check::Proof& proof);
   Elaboration run_within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search);
   /// Applies the step and records it if the kernel accepts it and its obligations can be shown.
-  bool try_step(check::Sum& sum, const Context& context, Step step, Steps& steps);
+  bool try_step(State state, Step step);
   bool is_shown(const check::Guards& given, std::optional<check::Guard> goal);
   /// Rewrites the sum to 0. Returns false if that fails; the sum is then what remains.
-  bool rewrite_to_zero(check::Sum& sum, const Context& context, Steps& steps);
+  bool rewrite_to_zero(State state);
   /// Splits a product by an undecided guard in the arguments of its factors. If there is none, simplifies the
   /// arguments, which may remove inner bound indices from guards.
-  bool split(check::Sum& sum, const Context& context, Steps& steps);
+  bool split(State state);
   std::optional<check::Guard> undecided_guard(const check::Product& product, const Context& context);
   std::optional<check::Guard> undecided_guard(const check::Sum& sum, const std::set<Atom>& scope,
                                               const check::Guards& given);
@@ -72,13 +78,11 @@ class Elaborator {
   // Definedness (domains.cc).
   std::optional<std::string> prove_domains(check::Proof& proof);
   /// Rewrites 1 − "a function is defined" to 0: by signs, by cases of guards, and by conditions of the other side.
-  bool show_defined(check::Sum& sum, const Context& context, Steps& steps);
-  bool show_defined_by_others(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
-  bool show_defined_by_other(check::Sum& sum, std::size_t p, std::size_t number,
-                             const check::DefinednessCondition& cell, const Context& context, Steps& steps);
+  bool show_defined(State state);
+  bool show_defined_by_others(State state, std::size_t p);
+  bool show_defined_by_other(State state, std::size_t p, std::size_t number, const check::DefinednessCondition& cell);
   /// Replaces the arguments of the factor by those of another with the same function.
-  bool replace_arguments(check::Sum& sum, std::size_t p, const check::Factor& other, const Context& context,
-                         Steps& steps);
+  bool replace_arguments(State state, std::size_t p, const check::Factor& other);
   /// Simplifies the sums and the arguments in them, without steps: for the search for witnesses only.
   void simplify_all_levels(std::vector<check::Sum>& sums, const Context& context);
   /// Splits the condition by the guards in its arguments, and simplifies these in each cell.
@@ -87,32 +91,31 @@ class Elaborator {
                                        const check::DefinednessCondition& found);
 
   // Simplification.
-  void simplify(check::Sum& sum, const Context& context, Steps& steps, std::size_t from = 0);
+  void simplify(State state, std::size_t from = 0);
   /// Returns false if the product was removed: dropped, or replaced by others at the end of the sum.
-  bool simplify_product(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  bool simplify_product(State state, std::size_t p);
   bool vanishes(const check::Product& product, const Context& context);
   /// Returns the equations among guards, including those that are two inequalities.
   static std::vector<Poly> equations(const check::Guards& own, const check::Guards& given);
   /// Eliminates a bound index, or one of the output, that an equation determines.
-  bool eliminate(check::Sum& sum, std::size_t p, std::optional<std::size_t> maximum, const Context& context,
-                 Steps& steps);
+  bool eliminate(State state, std::size_t p, std::optional<std::size_t> maximum);
   bool is_used_elsewhere(check::Product product, Atom atom, const Poly& equation);
   /// Replaces a quotient with an index in its numerator that has only one value.
-  bool fix_division(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
-  Change simplify_factor(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool fix_division(State state, std::size_t p);
+  Change simplify_factor(State state, std::size_t p, std::size_t f);
   /// Empties all arguments if every product in them is 0 there.
-  bool drop_arguments(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool drop_arguments(State state, std::size_t p, std::size_t f);
   /// Simplifies the first argument, and drops redundant guards of its products.
-  bool strip_argument_guards(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  bool simplify_arguments(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
-  bool apply_idempotence(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool strip_argument_guards(State state, std::size_t p, std::size_t f);
+  bool simplify_arguments(State state, std::size_t p);
+  bool apply_idempotence(State state, std::size_t p, std::size_t f);
   /// Replaces a maximum whose body is constant, at a point where all its indices are the same small number.
-  bool instantiate_constant_max(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool instantiate_constant_max(State state, std::size_t p, std::size_t f);
 
   // Alignment and cancellation.
-  void commit(Attempt attempt, check::Sum& sum, Steps& steps);
-  bool cancel(check::Sum& sum, const Context& context, Steps& steps);
-  bool cancel_pair(check::Sum& sum, std::size_t onto, const Context& context, Steps& steps);
+  static void commit(Attempt attempt, State state);
+  bool cancel(State state);
+  bool cancel_pair(State state, std::size_t onto);
   /// Returns up to `max_results` ways to rewrite product p to the bound indices and factors of `onto`.
   std::vector<Alignment> alignments(const check::Sum& sum, std::size_t p, std::size_t onto, const Context& context,
                                     std::size_t max_results);
@@ -132,19 +135,18 @@ class Elaborator {
 
   // Laws of functions and maxima, applied last.
   /// Applies laws to all products. Returns false if none applies.
-  bool apply_laws(check::Sum& sum, const Context& context, Steps& steps);
-  bool apply_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  bool apply_laws(State state);
+  bool apply_laws(State state, std::size_t p);
   using Laws = std::vector<const algebra::LawEquation*>;
   /// The laws of this function; none without a name.
   const Laws& laws_of(const check::Factor& factor) const;
   const algebra::LawEquation* law_of(const check::Factor& factor, const char* name) const;
-  bool try_law(check::Sum& sum, std::size_t p, std::size_t f, const algebra::LawEquation& law, const Context& context,
-               Steps& steps);
+  bool try_law(State state, std::size_t p, std::size_t f, const algebra::LawEquation& law);
   /// Finds the blocks that show conditions e = 0 of a law, with the inverse of c for the variable after it.
   bool show_conditions(const algebra::LawEquation& law, Step& step, const Context& context);
-  bool scale_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool scale_maximum(State state, std::size_t p, std::size_t f);
   /// Cancels products whose sum is 0 for every order of the values that they compare.
-  bool apply_order(check::Sum& sum, const Context& context, Steps& steps);
+  bool apply_order(State state);
   /// Gives product p the bound indices of `onto`, in their order, if the ranges are equal then.
   bool rename_bound(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context);
   /// Finds the cases of a step Order, which vanish; nothing if the sum does not, or if it has too many.
@@ -152,37 +154,35 @@ class Elaborator {
 
   // Last resorts, at any depth (last_resorts.cc).
   /// Divides a maximum by a guard in its body, or replaces a function by its formula.
-  bool replace_anywhere(check::Sum& sum, const Context& context, Steps& steps, bool unfolds);
-  bool divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  bool divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const check::Guard& guard, const Context& context,
-                      Steps& steps);
-  bool unfold(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool replace_anywhere(State state, bool unfolds);
+  bool divide_maximum(State state, std::size_t p, std::size_t f);
+  bool divide_maximum(State state, std::size_t p, std::size_t f, const check::Guard& guard);
+  bool unfold(State state, std::size_t p, std::size_t f);
   /// Cancels a sum with its reciprocal.
-  bool cancel_reciprocal(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  bool cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool cancel_reciprocal(State state, std::size_t p, std::size_t f);
+  bool cancel_sum(State state, std::size_t p, std::size_t f);
   /// Takes an exponential that all products in a logarithm have out of it.
-  bool take_power_out(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool take_power_out(State state, std::size_t p, std::size_t f);
   /// Replaces a square root by an absolute value in the sum.
-  bool take_root(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool take_root(State state, std::size_t p, std::size_t f);
   /// True if a function with a parity law should be applied to the negated argument instead.
   bool is_negated(const check::Sum& argument) const;
-  void drop_window_guards(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps);
+  void drop_window_guards(State state, std::size_t p, Atom atom);
   /// Replaces a sum over an index that the product does not depend on by the size of its range.
-  bool count_range(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  bool count_range(State state, std::size_t p);
   /// Replaces p · 1/p by 1, and expands integer factors.
-  bool multiply_out(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  bool multiply_out(State state, std::size_t p);
   /// Adds up products that differ only in coefficients.
-  void collect_terms(check::Sum& sum, const Context& context, Steps& steps);
+  void collect_terms(State state);
   /// Simplifies the arguments of factor f, also by laws and cancellation.
-  bool simplify_arguments_by_laws(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool simplify_arguments_by_laws(State state, std::size_t p, std::size_t f);
   /// Splits values of exponential functions so that the common part of all products becomes a factor.
-  void split_common_exponents(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  bool try_points(check::Sum& sum, Step step, const std::vector<Atom>& bound, const check::Guards& guards,
-                  const Context& context, Steps& steps);
+  void split_common_exponents(State state, std::size_t p, std::size_t f);
+  bool try_points(State state, Step step, const std::vector<Atom>& bound, const check::Guards& guards);
   /// Returns the largest lower bound of an index by guards.
   std::optional<Poly> largest_lower_bound(Atom atom, const check::Guards& guards, const std::set<Atom>& without) const;
   /// Rewrites a product over more bound indices than another to the indices of that one.
-  bool match_indices(check::Sum& sum, const Context& context, Steps& steps);
+  bool match_indices(State state);
   bool coarsen(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context);
   bool cover(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, const Context& context);
   bool set_index(Attempt& attempt, const Place& at, std::vector<Atom>& left, const Context& context);
@@ -190,8 +190,8 @@ class Elaborator {
                     const std::vector<Poly>& equations, const Context& context);
 
   // Sums and maxima over quotients (name_quotients.cc).
-  bool name_quotients(check::Sum& sum, const Context& context, Steps& steps);
-  bool name_quotients(check::Sum& sum, bool reversed, const Context& context, Steps& steps);
+  bool name_quotients(State state);
+  bool name_quotients(State state, bool reversed);
   /// Names a quotient in the body of the range at that place.
   template <class Range>
   bool name_quotient(Attempt& attempt, const Place& at, const Range& range, bool reversed, const Context& context);

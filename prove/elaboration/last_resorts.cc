@@ -1,48 +1,46 @@
-// The last resorts of the search: divides maxima by guards in their bodies, and replaces functions by their formulas.
-#include <algorithm>
+// The last resorts of the search: divides maxima by guards in their bodies, or unfolds functions, at any depth.
 
 #include "prove/elaboration/elaborator.h"
-#include "prove/elaboration/piecewise.h"
 
 namespace rulemill::prove {
 
 using Kind = check::Factor::Kind;
 
-bool Elaborator::replace_anywhere(check::Sum& sum, const Context& context, Steps& steps, bool unfolds) {
-  for (std::size_t p = 0; p < sum.size(); ++p) {
-    for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
-      const bool here = unfolds ? unfold(sum, p, f, context, steps) : divide_maximum(sum, p, f, context, steps);
+bool Elaborator::replace_anywhere(State state, bool unfolds) {
+  for (std::size_t p = 0; p < state.sum.size(); ++p) {
+    for (std::size_t f = 0; f < state.sum[p].factors.size(); ++f) {
+      const bool here = unfolds ? unfold(state, p, f) : divide_maximum(state, p, f);
       if (here) return true;
-      const check::Factor factor = sum[p].factors[f];
+      const check::Factor factor = state.sum[p].factors[f];
       for (std::size_t a = 0; a < factor.arguments.size(); ++a) {
         Step within = steps::nested(Op::Within, {p, f, a});
         check::Sum argument = factor.arguments[a];
-        if (replace_anywhere(argument, check::argument_context(context, sum[p], factor), within.blocks[0], unfolds))
-          return try_step(sum, context, std::move(within), steps);
+        if (replace_anywhere({argument, check::argument_context(state.context, state.sum[p], factor), within.blocks[0]},
+                             unfolds))
+          return try_step(state, std::move(within));
       }
     }
   }
   return false;
 }
 
-bool Elaborator::divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const check::Factor factor = sum[p].factors[f];
+bool Elaborator::divide_maximum(State state, std::size_t p, std::size_t f) {
+  const check::Factor factor = state.sum[p].factors[f];
   if (factor.kind != Kind::Max) return false;
-  const check::Guards given = check::argument_context(context, sum[p], factor).given;
+  const check::Guards given = check::argument_context(state.context, state.sum[p], factor).given;
   for (const check::Product& part : factor.arguments[0]) {
     for (const check::Guard& guard : part.guards) {
       const bool decided =
           guard.equality || is_shown(given, guard) || is_shown(check::conjunction(given, {guard}), std::nullopt);
-      if (!decided && divide_maximum(sum, p, f, guard, context, steps)) return true;
+      if (!decided && divide_maximum(state, p, f, guard)) return true;
     }
   }
   return false;
 }
 
 /// Tries as points of each range all zeros, and the largest lower bounds of the indices.
-bool Elaborator::divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const check::Guard& guard,
-                                const Context& context, Steps& steps) {
-  const check::Factor factor = sum[p].factors[f];
+bool Elaborator::divide_maximum(State state, std::size_t p, std::size_t f, const check::Guard& guard) {
+  const check::Factor factor = state.sum[p].factors[f];
   const std::set<Atom> bound(factor.bound.begin(), factor.bound.end());
   const auto points = [&](const check::Guard& half) {
     std::vector<std::vector<Poly>> result = {std::vector<Poly>(bound.size(), Poly(0)), {}};
@@ -57,20 +55,12 @@ bool Elaborator::divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, c
       divided.guard = guard;
       divided.polys = first;
       divided.polys.insert(divided.polys.end(), second.begin(), second.end());
-      if (!try_step(sum, context, std::move(divided), steps)) continue;
-      simplify(sum, context, steps);
+      if (!try_step(state, std::move(divided))) continue;
+      simplify(state);
       return true;
     }
   }
   return false;
-}
-
-bool Elaborator::unfold(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const algebra::LawEquation* formula = law_of(sum[p].factors[f], "formula");
-  if (!formula || is_piecewise(statement_.function(sum[p].factors[f].symbol))) return false;
-  if (!try_law(sum, p, f, *formula, context, steps)) return false;
-  simplify(sum, context, steps);
-  return true;
 }
 
 }  // namespace rulemill::prove

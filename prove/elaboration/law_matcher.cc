@@ -17,7 +17,8 @@ namespace {
 /// True for equal factors, whatever their order inside and the names of bound indices.
 bool are_equal(const check::Factor& a, const check::Factor& b, const check::Statement& statement) {
   return a == b || (a.kind == b.kind && a.symbol == b.symbol && !a.arguments.empty() &&
-                    check::canonical(a, statement.atoms()) == check::canonical(b, statement.atoms()));
+                    check::canonical(check::to_sum(a), statement.atoms()) ==
+                        check::canonical(check::to_sum(b), statement.atoms()));
 }
 
 /// The sum without the factors of a product that all its products have, and divided by its number.

@@ -17,75 +17,72 @@ bool is_scaling_law(const algebra::LawEquation* law) { return is_scaling(*law); 
 
 }  // namespace
 
-bool Elaborator::apply_laws(check::Sum& sum, const Context& context, Steps& steps) {
+bool Elaborator::apply_laws(State state) {
   bool changed = false;
-  for (std::size_t p = 0; p < sum.size();) {
-    if (!apply_laws(sum, p, context, steps))
+  for (std::size_t p = 0; p < state.sum.size();) {
+    if (!apply_laws(state, p))
       ++p;
     else
       changed = true;
   }
-  if (changed) simplify(sum, context, steps);
-  return changed || match_indices(sum, context, steps) || name_quotients(sum, context, steps) ||
-         (depth_ == 0 && replace_anywhere(sum, context, steps, false));
+  if (changed) simplify(state);
+  return changed || match_indices(state) || name_quotients(state) || (depth_ == 0 && replace_anywhere(state, false));
 }
 
 /// Applies one law to product p, which may replace it by other products.
-bool Elaborator::apply_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
-  if (count_range(sum, p, context, steps) || multiply_out(sum, p, context, steps)) return true;
-  for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
-    const Kind kind = sum[p].factors[f].kind;
+bool Elaborator::apply_laws(State state, std::size_t p) {
+  if (count_range(state, p) || multiply_out(state, p)) return true;
+  for (std::size_t f = 0; f < state.sum[p].factors.size(); ++f) {
+    const Kind kind = state.sum[p].factors[f].kind;
     if (kind != Kind::Apply && kind != Kind::Max) continue;
     // Before common factors of an argument, which a logarithm turns into terms, are moved in it.
-    for (const algebra::LawEquation* law : laws_of(sum[p].factors[f])) {
-      if (!law->assumption.empty() && !is_scaling(*law) && try_law(sum, p, f, *law, context, steps)) return true;
+    for (const algebra::LawEquation* law : laws_of(state.sum[p].factors[f])) {
+      if (!law->assumption.empty() && !is_scaling(*law) && try_law(state, p, f, *law)) return true;
     }
-    if (kind == Kind::Apply && (take_power_out(sum, p, f, context, steps) || take_root(sum, p, f, context, steps)))
-      return true;
-    if (simplify_arguments_by_laws(sum, p, f, context, steps)) return true;
-    const check::Factor factor = sum[p].factors[f];
+    if (kind == Kind::Apply && (take_power_out(state, p, f) || take_root(state, p, f))) return true;
+    if (simplify_arguments_by_laws(state, p, f)) return true;
+    const check::Factor factor = state.sum[p].factors[f];
     const algebra::Function* function = kind == Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
-    if (function && try_step(sum, context, steps::make(Op::Constant, {p, f}), steps)) return true;
+    if (function && try_step(state, steps::make(Op::Constant, {p, f}))) return true;
     if (const auto* parity = law_of(factor, "parity");
-        parity && is_negated(factor.arguments[0]) && try_law(sum, p, f, *parity, context, steps))
+        parity && is_negated(factor.arguments[0]) && try_law(state, p, f, *parity))
       return true;
     if (const auto* law = law_of(factor, "sum")) {
-      for (std::size_t g = f + 1; g < sum[p].factors.size(); ++g) {
-        const check::Factor& other = sum[p].factors[g];
+      for (std::size_t g = f + 1; g < state.sum[p].factors.size(); ++g) {
+        const check::Factor& other = state.sum[p].factors[g];
         if (other.kind != Kind::Apply || other.symbol != factor.symbol) continue;
         const std::vector<check::Sum> exponents = {factor.arguments[0], other.arguments[0]};
-        if (try_step(sum, context, steps::law(law->name, {p, f, g}, exponents, true), steps)) return true;
+        if (try_step(state, steps::law(law->name, {p, f, g}, exponents, true))) return true;
       }
     }
     for (const algebra::LawEquation* law : laws_of(factor)) {
       const bool is_extremum = law->name.find(".max") != std::string::npos || law->name.ends_with(".min");
-      if (is_extremum && try_law(sum, p, f, *law, context, steps)) return true;
+      if (is_extremum && try_law(state, p, f, *law)) return true;
     }
-    if (function && !function->program.empty() && cancel_sum(sum, p, f, context, steps)) return true;
-    if (!function && try_points(sum, steps::make(Op::TakeOut, {p, f}), factor.bound, factor.guards, context, steps))
-      return true;
+    if (function && !function->program.empty() && cancel_sum(state, p, f)) return true;
+    if (!function && try_points(state, steps::make(Op::TakeOut, {p, f}), factor.bound, factor.guards)) return true;
     if (!function || std::ranges::any_of(laws_of(factor), is_scaling_law)) {
-      Attempt attempt{sum, {}};
-      split_common_exponents(attempt.sum, p, f, context, attempt.steps);
-      bool scaled = !function && scale_maximum(attempt.sum, p, f, context, attempt.steps);
+      Attempt attempt{state.sum, {}};
+      split_common_exponents(attempt.in(state.context), p, f);
+      bool scaled = !function && scale_maximum(attempt.in(state.context), p, f);
       for (const algebra::LawEquation* law : laws_of(factor))
-        scaled = scaled || (is_scaling(*law) && try_law(attempt.sum, p, f, *law, context, attempt.steps));
+        scaled = scaled || (is_scaling(*law) && try_law(attempt.in(state.context), p, f, *law));
       if (scaled) {
-        commit(std::move(attempt), sum, steps);
+        commit(std::move(attempt), state);
         return true;
       }
     }
     if (function || factor.arguments[0].size() != 1 || factor.arguments[0][0].factors.size() != 1) continue;
     const check::Factor& inner = factor.arguments[0][0].factors[0];
     if (inner.kind == Kind::Max) {
-      if (try_points(sum, steps::make(Op::Flatten, {p, f}), inner.bound, inner.guards, context, steps)) return true;
+      if (try_points(state, steps::make(Op::Flatten, {p, f}), inner.bound, inner.guards)) return true;
     } else if (inner.kind == Kind::Apply) {
       const std::vector<int>& monotonicity = statement_.function(inner.symbol).monotonicity;
       for (std::size_t a = 0; a < monotonicity.size(); ++a) {
         if (monotonicity[a] == 0) continue;
         const Step monotone = steps::make(Op::Monotone, {p, f, a});
-        if (try_step(sum, context, monotone, steps)) return true;
-        if (try_points(sum, monotone, factor.bound, factor.guards, context, steps)) return true;
+        if (try_step(state, monotone)) return true;
+        if (try_points(state, monotone, factor.bound, factor.guards)) return true;
       }
     }
   }
@@ -105,12 +102,11 @@ const algebra::LawEquation* Elaborator::law_of(const check::Factor& factor, cons
   return nullptr;
 }
 
-bool Elaborator::try_law(check::Sum& sum, std::size_t p, std::size_t f, const algebra::LawEquation& law,
-                         const Context& context, Steps& steps) {
-  const check::Sum whole = check::to_sum(sum[p].factors[f]);
+bool Elaborator::try_law(State state, std::size_t p, std::size_t f, const algebra::LawEquation& law) {
+  const check::Sum whole = check::to_sum(state.sum[p].factors[f]);
   for (const LawValues& values : match_law(law, *law.left, whole, statement_)) {
     Step step = steps::law(law.name, {p, f}, to_sums(values));
-    if (show_conditions(law, step, check::within(context, sum[p])) && try_step(sum, context, std::move(step), steps))
+    if (show_conditions(law, step, check::within(state.context, state.sum[p])) && try_step(state, std::move(step)))
       return true;
   }
   return false;
@@ -134,44 +130,43 @@ bool Elaborator::show_conditions(const algebra::LawEquation& law, Step& step, co
   check::Sum difference = {check::multiply(scale, inverse), check::number({-1, 1})};
   if (depth_ == max_depth) return false;
   ++depth_;
-  const bool is_inverse = rewrite_to_zero(difference, context, step.blocks.emplace_back());
+  const bool is_inverse = rewrite_to_zero({difference, context, step.blocks.emplace_back()});
   --depth_;
   return is_inverse;
 }
 
-bool Elaborator::scale_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const check::Factor& maximum = sum[p].factors[f];
+bool Elaborator::scale_maximum(State state, std::size_t p, std::size_t f) {
+  const check::Factor& maximum = state.sum[p].factors[f];
   const auto divided = divide_by_positive(maximum.arguments.at(0), maximum.bound, statement_);
   if (!divided) return false;
   Step step = steps::make(Op::Scale, {p, f});
   step.sums = {divided->first, divided->second};
-  return try_step(sum, context, std::move(step), steps);
+  return try_step(state, std::move(step));
 }
 
 /// Drops guards that contain the index together with other indices, as windows do, where its range implies them.
-void Elaborator::drop_window_guards(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps) {
-  for (std::size_t g = sum[p].guards.size(); g-- > 0;) {
+void Elaborator::drop_window_guards(State state, std::size_t p, Atom atom) {
+  for (std::size_t g = state.sum[p].guards.size(); g-- > 0;) {
     std::set<Atom> atoms;
-    atoms_.collect(sum[p].guards[g].poly, atoms);
+    atoms_.collect(state.sum[p].guards[g].poly, atoms);
     const bool together = std::ranges::any_of(atoms, [&](Atom other) {
       const auto kind = atoms_.kind(other);
       return other != atom && (kind == check::Atoms::Kind::Output || kind == check::Atoms::Kind::Bound);
     });
-    if (together && atoms.contains(atom)) try_step(sum, context, steps::drop_guard({p}, g), steps);
+    if (together && atoms.contains(atom)) try_step(state, steps::drop_guard({p}, g));
   }
 }
 
-bool Elaborator::count_range(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
-  for (const Atom atom : std::vector<Atom>(sum[p].bound)) {
-    check::Product others = sum[p];
+bool Elaborator::count_range(State state, std::size_t p) {
+  for (const Atom atom : std::vector<Atom>(state.sum[p].bound)) {
+    check::Product others = state.sum[p];
     others.guards.clear();
     if (check::depends_on(others, {atom}, atoms_)) continue;
-    check::Sum trial = sum;
-    Steps more;
-    drop_window_guards(trial, p, atom, context, more);
+    Attempt trial{state.sum, {}};
+    drop_window_guards(trial.in(state.context), p, atom);
     std::optional<Poly> low, high;
-    for (std::size_t g = trial[p].guards.size(); g-- > 0;) {
-      const check::Guard guard = trial[p].guards[g];
+    for (std::size_t g = trial.sum[p].guards.size(); g-- > 0;) {
+      const check::Guard guard = trial.sum[p].guards[g];
       if (!atoms_.occurs(guard.poly, atom)) continue;
       const std::int64_t c = guard.equality ? 0 : guard.poly.coefficient(atom);
       std::optional<Poly>& bound = c == 1 ? low : high;
@@ -179,75 +174,73 @@ bool Elaborator::count_range(check::Sum& sum, std::size_t p, const Context& cont
       if ((c == 1 || c == -1) && !bound && !atoms_.occurs(rest, atom))
         bound = c == 1 ? -rest : rest;
       else
-        try_step(trial, context, steps::drop_guard({p}, g), more);
+        try_step(trial.in(state.context), steps::drop_guard({p}, g));
     }
     if (!low || !high) continue;
     Step counted = steps::make(Op::Count, {p});
     counted.atom = atom;
     counted.polys = {*low, *high};
-    if (!try_step(trial, context, std::move(counted), more)) continue;
-    commit({std::move(trial), std::move(more)}, sum, steps);
+    if (!try_step(trial.in(state.context), std::move(counted))) continue;
+    commit(std::move(trial), state);
     return true;
   }
   return false;
 }
 
-bool Elaborator::multiply_out(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
-  const std::vector<check::Factor>& factors = sum[p].factors;
+bool Elaborator::multiply_out(State state, std::size_t p) {
+  const std::vector<check::Factor>& factors = state.sum[p].factors;
   for (std::size_t f = 0; f < factors.size(); ++f) {
     if (factors[f].kind != Kind::Integer) continue;
     for (std::size_t g = 0; g < factors.size(); ++g) {
       const bool inverse = factors[g].kind == Kind::Inverse && factors[g].index == factors[f].index;
-      if (inverse && try_step(sum, context, steps::make(Op::Reciprocal, {p, f, g}), steps)) return true;
+      if (inverse && try_step(state, steps::make(Op::Reciprocal, {p, f, g}))) return true;
     }
-    if (!factors[f].index[0].atom() && try_step(sum, context, steps::make(Op::Expand, {p, f}), steps)) return true;
+    if (!factors[f].index[0].atom() && try_step(state, steps::make(Op::Expand, {p, f}))) return true;
   }
   return false;
 }
 
-bool Elaborator::simplify_arguments_by_laws(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
-                                            Steps& steps) {
+bool Elaborator::simplify_arguments_by_laws(State state, std::size_t p, std::size_t f) {
   if (depth_ == max_depth) return false;
   bool changed = false;
-  for (std::size_t a = 0; a < sum[p].factors[f].arguments.size(); ++a) {
-    const Context inner = check::argument_context(context, sum[p], sum[p].factors[f]);
+  for (std::size_t a = 0; a < state.sum[p].factors[f].arguments.size(); ++a) {
+    const Context inner = check::argument_context(state.context, state.sum[p], state.sum[p].factors[f]);
     Step within = steps::nested(Op::Within, {p, f, a});
-    check::Sum argument = sum[p].factors[f].arguments[a];
+    check::Sum argument = state.sum[p].factors[f].arguments[a];
     ++depth_;
-    simplify(argument, inner, within.blocks[0]);
+    simplify({argument, inner, within.blocks[0]});
     for (std::size_t q = 0; q < argument.size(); ++q) {
       for (std::size_t g = argument[q].guards.size(); g-- > 0;)
-        try_step(argument, inner, steps::drop_guard({q}, g), within.blocks[0]);
+        try_step({argument, inner, within.blocks[0]}, steps::drop_guard({q}, g));
     }
-    while (argument.size() > 1 && cancel(argument, inner, within.blocks[0])) {
+    while (argument.size() > 1 && cancel({argument, inner, within.blocks[0]})) {
     }
-    collect_terms(argument, inner, within.blocks[0]);
-    apply_laws(argument, inner, within.blocks[0]);
+    collect_terms({argument, inner, within.blocks[0]});
+    apply_laws({argument, inner, within.blocks[0]});
     --depth_;
-    if (!within.blocks[0].empty()) changed |= try_step(sum, context, std::move(within), steps);
+    if (!within.blocks[0].empty()) changed |= try_step(state, std::move(within));
   }
   return changed;
 }
 
-void Elaborator::collect_terms(check::Sum& sum, const Context& context, Steps& steps) {
-  for (std::size_t p = 0; p < sum.size(); ++p) {
-    for (std::size_t q = p + 1; q < sum.size();) {
+void Elaborator::collect_terms(State state) {
+  for (std::size_t p = 0; p < state.sum.size(); ++p) {
+    for (std::size_t q = p + 1; q < state.sum.size();) {
       bool gathered = false;
-      for (Alignment& alignment : alignments(sum, q, p, context, 1)) {
-        Attempt aligned{sum, {}};
+      for (Alignment& alignment : alignments(state.sum, q, p, state.context, 1)) {
+        Attempt aligned{state.sum, {}};
         commit(std::move(alignment), q, aligned.sum, aligned.steps);
         const Rational total = aligned.sum[p].coefficient + aligned.sum[q].coefficient;
-        gathered = total.num != 0 && try_step(aligned.sum, context, steps::collect({p, q}, total), aligned.steps);
-        if (gathered) commit(std::move(aligned), sum, steps);
+        gathered = total.num != 0 && try_step(aligned.in(state.context), steps::collect({p, q}, total));
+        if (gathered) commit(std::move(aligned), state);
       }
       if (!gathered) ++q;
     }
   }
 }
 
-void Elaborator::split_common_exponents(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
-                                        Steps& steps) {
-  const check::Factor factor = sum[p].factors[f];
+void Elaborator::split_common_exponents(State state, std::size_t p, std::size_t f) {
+  const check::Factor factor = state.sum[p].factors[f];
   const auto is_power = [&](const check::Factor& other) { return law_of(other, "sum") != nullptr; };
   const auto text = [&](const check::Product& part) { return statement_.text(part); };
   /// The positions of a power of the product, and of the part in its exponent.
@@ -285,7 +278,7 @@ void Elaborator::split_common_exponents(check::Sum& sum, std::size_t p, std::siz
           within.blocks[0].push_back(
               steps::law(law_of(whole, "sum")->name, {q, e}, {std::move(rest), {whole.arguments[0][at]}}));
         }
-        try_step(sum, context, std::move(within), steps);
+        try_step(state, std::move(within));
       }
       return;
     }
@@ -306,43 +299,42 @@ std::optional<Poly> Elaborator::largest_lower_bound(Atom atom, const check::Guar
   return result;
 }
 
-bool Elaborator::try_points(check::Sum& sum, Step step, const std::vector<Atom>& bound, const check::Guards& guards,
-                            const Context& context, Steps& steps) {
+bool Elaborator::try_points(State state, Step step, const std::vector<Atom>& bound, const check::Guards& guards) {
   for (std::int64_t point = 0; point <= 1; ++point) {
     step.polys.assign(bound.size(), Poly(point));
-    if (try_step(sum, context, step, steps)) return true;
+    if (try_step(state, step)) return true;
     if (bound.empty()) return false;
   }
   step.polys.clear();
   for (const Atom atom : bound)
     step.polys.push_back(largest_lower_bound(atom, guards, {bound.begin(), bound.end()}).value_or(Poly(0)));
-  return try_step(sum, context, std::move(step), steps);
+  return try_step(state, std::move(step));
 }
 
-bool Elaborator::match_indices(check::Sum& sum, const Context& context, Steps& steps) {
+bool Elaborator::match_indices(State state) {
   const auto heads = [&](const check::Product& product) {
     std::vector<std::pair<Kind, std::uint32_t>> result;
     for (const check::Factor& factor : product.factors) result.emplace_back(factor.kind, factor.symbol);
     std::ranges::sort(result);
     return result;
   };
-  for (std::size_t p = 0; p < sum.size(); ++p) {
-    for (std::size_t onto = 0; onto < sum.size(); ++onto) {
-      if (p == onto || heads(sum[p]) != heads(sum[onto])) continue;
-      if (sum[p].bound.size() > sum[onto].bound.size()) {
-        Attempt attempt{sum, {}};
-        if (coarsen(attempt, p, onto, context)) {
-          commit(std::move(attempt), sum, steps);
+  for (std::size_t p = 0; p < state.sum.size(); ++p) {
+    for (std::size_t onto = 0; onto < state.sum.size(); ++onto) {
+      if (p == onto || heads(state.sum[p]) != heads(state.sum[onto])) continue;
+      if (state.sum[p].bound.size() > state.sum[onto].bound.size()) {
+        Attempt attempt{state.sum, {}};
+        if (coarsen(attempt, p, onto, state.context)) {
+          commit(std::move(attempt), state);
           return true;
         }
       }
-      for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
-        for (std::size_t g = 0; g < sum[onto].factors.size(); ++g) {
-          const check::Factor &own = sum[p].factors[f], &model = sum[onto].factors[g];
+      for (std::size_t f = 0; f < state.sum[p].factors.size(); ++f) {
+        for (std::size_t g = 0; g < state.sum[onto].factors.size(); ++g) {
+          const check::Factor &own = state.sum[p].factors[f], &model = state.sum[onto].factors[g];
           if (own.kind != Kind::Max || model.kind != Kind::Max || own.bound.size() <= model.bound.size()) continue;
-          Attempt attempt{sum, {}};
-          if (!cover(attempt, p, f, onto, g, context)) continue;
-          commit(std::move(attempt), sum, steps);
+          Attempt attempt{state.sum, {}};
+          if (!cover(attempt, p, f, onto, g, state.context)) continue;
+          commit(std::move(attempt), state);
           return true;
         }
       }
@@ -358,7 +350,7 @@ bool Elaborator::name_indices(Attempt& attempt, const Place& at, const std::vect
   return std::ranges::all_of(names, [&](Atom name) {
     const auto found = solved.map.find(name);
     return found != solved.map.end() && !mentions(found->second, names, atoms_) &&
-           try_step(attempt.sum, context, steps::name(at, name, found->second), attempt.steps);
+           try_step(attempt.in(context), steps::name(at, name, found->second));
   });
 }
 
@@ -367,15 +359,14 @@ bool Elaborator::set_index(Attempt& attempt, const Place& at, std::vector<Atom>&
   const check::Product& product = attempt.sum[at[0]];
   const check::Guards guards = at.size() == 2 ? product.factors[at[1]].guards : product.guards;
   const auto set = [&](Atom atom, const Poly& value) {
-    if (!try_step(attempt.sum, context, steps::set(at, atom, value), attempt.steps)) return false;
+    if (!try_step(attempt.in(context), steps::set(at, atom, value))) return false;
     std::erase(left, atom);
     return true;
   };
   for (const Atom atom : left) {
     for (const check::Guard& guard : guards) {
-      const std::int64_t c = guard.equality ? guard.poly.coefficient(atom) : 0;
-      const Poly rest = guard.poly - Poly(atom) * Poly(c);
-      if ((c == 1 || c == -1) && !atoms_.occurs(rest, atom) && set(atom, c == 1 ? -rest : rest)) return true;
+      const auto value = guard.equality ? solution(guard.poly, atom, atoms_) : std::nullopt;
+      if (value && set(atom, *value)) return true;
     }
   }
   for (const Atom atom : left) {
@@ -416,14 +407,13 @@ bool Elaborator::cover(Attempt& attempt, std::size_t p, std::size_t f, std::size
     attempt = before;
     if (!name_indices(attempt, {p, f}, model.bound, system.polys, context)) continue;
     if (!equate_argument(attempt, p, f, onto, g, 0, context)) continue;
-    for (const check::Guard& guard : model.guards)
-      try_step(attempt.sum, context, steps::add_guard({p, f}, guard), attempt.steps);
+    for (const check::Guard& guard : model.guards) try_step(attempt.in(context), steps::add_guard({p, f}, guard));
     std::vector<Atom> left = own.bound;
     while (set_index(attempt, {p, f}, left, context)) {
     }
     const auto leave = [&](Atom atom) {
       const Poly point = largest_lower_bound(atom, attempt.sum[p].factors[f].guards, {}).value_or(Poly(0));
-      return try_step(attempt.sum, context, steps::set({p, f}, atom, point), attempt.steps);
+      return try_step(attempt.in(context), steps::set({p, f}, atom, point));
     };
     if (!std::ranges::all_of(left, leave)) continue;
     if (equate_ranges(attempt, p, f, model.guards, context)) return true;

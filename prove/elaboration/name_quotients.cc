@@ -5,32 +5,18 @@
 
 namespace rulemill::prove {
 
-namespace {
-
-/// The value c·(c·atom − p) of the atom where p = 0, for its coefficient c = ±1 in p; nothing for others.
-std::optional<Poly> solution(const Poly& p, Atom atom, const check::Atoms& atoms) {
-  const std::int64_t c = p.coefficient(atom);
-  const Poly rest = p - Poly(atom) * Poly(c);
-  if ((c != 1 && c != -1) || atoms.occurs(rest, atom)) return std::nullopt;
-  return c == 1 ? -rest : rest;
-}
-
-}  // namespace
-
 /// Rewrites Σ_u [G] t(u, floor(n / d)) to a sum over v = floor(n / d), and, unless G determines u by v, over the
 /// remainder n − d·v, where n contains u once; maxima alike. All this is kept once products cancel.
-bool Elaborator::name_quotients(check::Sum& sum, const Context& context, Steps& steps) {
-  return name_quotients(sum, false, context, steps) || name_quotients(sum, true, context, steps);
-}
+bool Elaborator::name_quotients(State state) { return name_quotients(state, false) || name_quotients(state, true); }
 
-bool Elaborator::name_quotients(check::Sum& sum, bool reversed, const Context& context, Steps& steps) {
-  Attempt attempt{sum, {}};
+bool Elaborator::name_quotients(State state, bool reversed) {
+  Attempt attempt{state.sum, {}};
   const auto name_in = [&](std::size_t p) {
     const check::Product product = attempt.sum[p];
-    bool named = name_quotient(attempt, {p}, product, reversed, context);
+    bool named = name_quotient(attempt, {p}, product, reversed, state.context);
     for (std::size_t f = 0; f < product.factors.size() && !named; ++f)
       named = product.factors[f].kind == check::Factor::Kind::Max &&
-              name_quotient(attempt, {p, f}, product.factors[f], reversed, context);
+              name_quotient(attempt, {p, f}, product.factors[f], reversed, state.context);
     return named;
   };
   for (std::size_t p = 0, named = 0; p < attempt.sum.size() && named < max_named_quotients;) {
@@ -39,10 +25,10 @@ bool Elaborator::name_quotients(check::Sum& sum, bool reversed, const Context& c
       continue;
     }
     ++named;
-    simplify_product(attempt.sum, p, context, attempt.steps);
+    simplify_product(attempt.in(state.context), p);
     Attempt trial = attempt;
-    if (!cancel(trial.sum, context, trial.steps)) continue;
-    commit(std::move(trial), sum, steps);
+    if (!cancel(trial.in(state.context))) continue;
+    commit(std::move(trial), state);
     return true;
   }
   return false;
@@ -91,9 +77,7 @@ bool Elaborator::replace_quotient(Attempt& attempt, const Place& at, Atom quotie
     largest = k;
     value = atoms_.quotient(Poly(index) + atoms_.quotient(powers[0], k), e);
   }
-  const auto is_set = [&](const Poly& to) {
-    return try_step(attempt.sum, context, steps::set(at, quotient, to), attempt.steps);
-  };
+  const auto is_set = [&](const Poly& to) { return try_step(attempt.in(context), steps::set(at, quotient, to)); };
   return count > 1 && (is_set(0) || (largest != Poly(1) && is_set(value)));
 }
 
@@ -103,14 +87,12 @@ bool Elaborator::name_quotient(Attempt& attempt, const Place& at, Atom quotient,
   const Poly above = atoms_.left(quotient), divisor = atoms_.right(quotient);
   if (!solution(above, index, atoms_) || atoms_.occurs(divisor, index)) return false;
   const auto set = [&](Atom atom, const Poly& value) {
-    return try_step(attempt.sum, context, steps::set(at, atom, value), attempt.steps);
+    return try_step(attempt.in(context), steps::set(at, atom, value));
   };
   const auto name = [&](Atom atom, const Poly& value) {
-    return try_step(attempt.sum, context, steps::name(at, atom, value), attempt.steps);
+    return try_step(attempt.in(context), steps::name(at, atom, value));
   };
-  const auto add_guard = [&](const Poly& poly) {
-    try_step(attempt.sum, context, steps::add_guard(at, {false, poly}), attempt.steps);
-  };
+  const auto add_guard = [&](const Poly& poly) { try_step(attempt.in(context), steps::add_guard(at, {false, poly})); };
   const auto guards = [&] {
     const check::Product& product = attempt.sum[at[0]];
     return at.size() == 2 ? product.factors[at[1]].guards : product.guards;
@@ -142,7 +124,7 @@ bool Elaborator::name_quotient(Attempt& attempt, const Place& at, Atom quotient,
       return atoms_.is_compound(atom) || atoms_.kind(atom) == check::Atoms::Kind::Bound;
     };
     if (std::ranges::count_if(atoms, varies) < 2) continue;
-    try_step(attempt.sum, context, steps::drop_guard(at, g), attempt.steps);
+    try_step(attempt.in(context), steps::drop_guard(at, g));
   }
   return true;
 }

@@ -3,10 +3,7 @@
 #include <z3++.h>
 
 #include <algorithm>
-#include <numeric>
-#include <set>
 
-#include "algebra/sizes/checked.h"
 #include "prove/solver/budget.h"
 #include "prove/solver/lemma_context.h"
 #include "prove/solver/linear.h"
@@ -54,11 +51,6 @@ struct Oracle::Z3 {
     return sum;
   }
   z3::expr formula(bool equality, const Poly& poly) { return equality ? linear(poly) == 0 : linear(poly) >= 0; }
-  z3::expr all(const check::Guards& guards) {
-    z3::expr_vector parts(context);
-    for (const check::Guard& guard : guards) parts.push_back(formula(guard.equality, guard.poly));
-    return z3::mk_and(parts);
-  }
 
   void add(const Lemma& lemma) {
     z3::expr_vector premises(context);
@@ -70,16 +62,6 @@ struct Oracle::Z3 {
   void add(const Obligation& obligation) {
     for (const check::Guard& guard : obligation.given) solver.add(formula(guard.equality, guard.poly));
     if (obligation.goal) solver.add(!formula(obligation.goal->equality, obligation.goal->poly));
-    if (obligation.indicators.empty()) return;
-    std::int64_t denominator = 1;
-    for (const auto& [coefficient, guards] : obligation.indicators)
-      denominator = std::lcm(denominator, coefficient.den);
-    z3::expr sum = context.int_val(0);
-    for (const auto& [coefficient, guards] : obligation.indicators) {
-      sum = sum + z3::ite(all(guards), context.int_val(coefficient.num * (denominator / coefficient.den)),
-                          context.int_val(0));
-    }
-    solver.add(sum != 0);
   }
 
   /// Returns the positions of the lemmas in an unsatisfiable core. A lemma is added once a model violates it.
@@ -122,9 +104,8 @@ struct Oracle::Z3 {
     for (unsigned i = 0; i < model.num_consts(); ++i) {
       const z3::func_decl constant = model.get_const_decl(i);
       std::int64_t number = 0;
-      if (constant.range().is_int() && model.get_const_interp(constant).is_numeral_i64(number)) {
+      if (constant.range().is_int() && model.get_const_interp(constant).is_numeral_i64(number))
         numbers[Z3_get_ast_id(context, constant())] = number;
-      }
     }
     std::map<Monomial, std::int64_t> values;
     for (const auto& [monomial, variable] : variables) {
@@ -159,7 +140,8 @@ Oracle::Oracle(Atoms& atoms, std::vector<Models::Values> samples, bool quick, bo
 Oracle::~Oracle() = default;
 
 std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& obligation, bool uses_z3) {
-  if (assume_obligations_ && (obligation.goal || !obligation.indicators.empty())) return std::vector<ProductLemma>{};
+  if (check::is_trivial(obligation, atoms_) || (assume_obligations_ && (obligation.goal || !considered_.empty())))
+    return std::vector<ProductLemma>{};
   for (const Obligation& part : slicer_.parts(obligation)) {
     RenamedKeys::Key key = keys_.key(part);
     const auto known = plain_answers_.find(key);
@@ -174,7 +156,6 @@ std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& o
 
 /// Lemmas name the indices of one obligation, and those of a renamed one may be others.
 std::optional<std::vector<ProductLemma>> Oracle::find_lemmas_by_name(const Obligation& obligation, bool uses_z3) {
-  if (!obligation.indicators.empty()) return solve(obligation, uses_z3);
   std::vector<check::Guard> key = obligation.given;
   std::ranges::sort(key);
   key.push_back(obligation.goal.value_or(check::Guard{true, Poly(1)}));
@@ -189,7 +170,7 @@ std::optional<std::vector<ProductLemma>> Oracle::find_lemmas_by_name(const Oblig
 bool Oracle::has_counterexample(const Obligation& obligation) {
   const auto broken = [&](Guards asserted) {
     asserted.insert(asserted.end(), obligation.given.begin(), obligation.given.end());
-    return has_model({std::move(asserted), obligation.indicators, {}});
+    return has_model({std::move(asserted), {}});
   };
   if (!obligation.goal) return broken({});
   const Poly& goal = obligation.goal->poly;
@@ -202,15 +183,20 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
   runtime::throw_if_interrupted("prove");
   if (++queries_ > max_queries) throw LimitReached{"more than " + std::to_string(max_queries) + " questions"};
   if (has_counterexample(obligation)) return std::nullopt;
+  if (considered_.empty()) return solve_about({}, obligation, uses_z3);
+  if (auto lemmas = solve_about({}, obligation, false)) return lemmas;
+  return solve_about(considered_, obligation, uses_z3);
+}
+
+std::optional<std::vector<ProductLemma>> Oracle::solve_about(const check::Guards& considered,
+                                                             const Obligation& obligation, bool uses_z3) {
   LemmaContext context(atoms_);
   for (const check::Guard& guard : obligation.given) context.add_guard(guard);
   if (obligation.goal) context.add_guard(*obligation.goal);
-  for (const auto& [coefficient, guards] : obligation.indicators) {
-    for (const check::Guard& guard : guards) context.add_guard(guard);
-  }
+  for (const check::Guard& guard : considered) context.add_guard(guard);
   const std::vector<Lemma> lemmas = context.definitions();
   // First, without lemmas on products and without Z3.
-  std::vector<Query> queries = {{obligation.given, obligation.indicators, lemmas}};
+  std::vector<Query> queries = {{obligation.given, lemmas}};
   if (obligation.goal) {
     queries[0].asserted.push_back({false, -obligation.goal->poly - 1});
     if (obligation.goal->equality) {
@@ -219,9 +205,7 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
     }
   }
   const auto linear = [&](LiteralLemmas* products) {
-    return std::ranges::all_of(queries, [&](const Query& query) {
-      return query.indicators.empty() ? is_linearly_infeasible(query, products) : indicators_vanish(query, products);
-    });
+    return std::ranges::all_of(queries, [&](const Query& query) { return is_linearly_infeasible(query, products); });
   };
   if (linear(nullptr)) return std::vector<ProductLemma>{};
   const std::vector<ProductLemma> candidates =
@@ -258,10 +242,10 @@ std::optional<std::int64_t> Oracle::unique_value(const check::Guards& guards, co
   const check::Guards given = slicer_.around(guards, poly);
   const auto [found, is_new] = values_.try_emplace(keys_.key(given, poly));
   if (!is_new) return found->second;
-  const bool is_possible = has_model({given, {}, {}});
+  const bool is_possible = has_model({given, {}});
   const std::optional<std::int64_t> value = is_possible ? models_.value(poly) : 0;
   const auto is_equal = [&] {
-    return find_lemmas({"value", given, check::Guard{true, poly - *value}, {}, {}}, is_possible || !quick_).has_value();
+    return find_lemmas({"value", given, check::Guard{true, poly - *value}, {}}, is_possible || !quick_).has_value();
   };
   if (value && is_equal()) found->second = value;
   return found->second;

@@ -27,6 +27,8 @@ class Oracle {
 
   /// Returns the lemmas that the obligation needs; nothing if it is not shown.
   std::optional<std::vector<check::ProductLemma>> find_lemmas(const check::Obligation& obligation, bool uses_z3 = true);
+  /// The guards of the products that a step compares, if it does: theirs may matter beside those of its obligations.
+  void consider(check::Guards guards) { considered_ = std::move(guards); }
   /// Returns the only value of the polynomial where the guards hold, if there is only one.
   std::optional<std::int64_t> unique_value(const check::Guards& guards, const check::Poly& poly);
 
@@ -37,6 +39,9 @@ class Oracle {
   std::optional<std::vector<check::ProductLemma>> find_lemmas_by_name(const check::Obligation& obligation,
                                                                       bool uses_z3);
   std::optional<std::vector<check::ProductLemma>> solve(const check::Obligation& obligation, bool uses_z3);
+  /// With definitions and products of what occurs in the obligation and in the guards that are considered.
+  std::optional<std::vector<check::ProductLemma>> solve_about(const check::Guards& considered,
+                                                              const check::Obligation& obligation, bool uses_z3);
   bool has_counterexample(const check::Obligation& obligation);
   bool has_model(const Query& query);
 
@@ -46,13 +51,14 @@ class Oracle {
   Models models_;
   bool quick_, assume_obligations_;
   std::uint64_t queries_ = 0;
+  check::Guards considered_;
   std::unique_ptr<Z3> z3_;
   RenamedKeys keys_;
   Slicer slicer_;
   std::unordered_map<RenamedKeys::Key, std::optional<std::int64_t>, RenamedKeys::Hash> values_;
   // Obligations that are shown without lemmas, or not at all; whatever the names of their bound indices.
   std::unordered_map<RenamedKeys::Key, bool, RenamedKeys::Hash> plain_answers_;
-  // The lemmas of other obligations, which have no indicators.
+  // The lemmas of other obligations.
   std::map<std::vector<check::Guard>, std::vector<check::ProductLemma>> lemmas_;
 };
 

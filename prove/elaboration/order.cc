@@ -1,4 +1,5 @@
-// Cancels products by the step Order, sums with their reciprocals, and replaces logarithms and square roots.
+// Cancels products by the step Order, sums with their reciprocals, and replaces logarithms, square roots and other
+// functions by their formulas.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,7 +13,6 @@
 #include "check/kernel/kernel.h"
 #include "check/kernel/statement.h"
 #include "prove/elaboration/elaborator.h"
-#include "prove/elaboration/piecewise.h"
 #include "prove/solver/models.h"
 #include "runtime/text/error.h"
 
@@ -22,6 +22,41 @@ using algebra::Function;
 using Kind = check::Factor::Kind;
 
 namespace {
+
+/// Whether instruction i of the program is an operation of piecewise functions.
+bool is_piecewise(const Function& function, std::size_t i) {
+  using enum Function::Op;
+  const auto is_number = [](const Function::Instruction& node) { return node.op == Number && node.exact; };
+  const Function::Instruction& node = function.program[i];
+  if (node.op == Div) return is_number(function.program.at(i - 1)) && function.program[i - 1].exact->num != 0;
+  constexpr Function::Op others[] = {Argument, Add, Sub, Mul, Max, Min, Abs, Less, Equal, Gate};
+  return is_number(node) || std::ranges::count(others, node.op) > 0;
+}
+
+/// Whether the formula consists of numbers, arguments, + − ·, quotients by numbers, max, min, abs and comparisons.
+bool is_piecewise(const Function& function) {
+  for (std::size_t i = 0; i < function.program.size(); ++i) {
+    if (!is_piecewise(function, i)) return false;
+  }
+  return true;
+}
+
+/// True for 1/t.
+bool is_reciprocal(const Function& function) {
+  const auto& program = function.program;
+  return function.arity == 1 && program.size() == 3 && program[0].exact == Rational{1, 1} &&
+         program[1].op == Function::Op::Argument && program[2].op == Function::Op::Div;
+}
+
+/// True for piecewise functions and for those with floor, powers and other quotients, except 1/t.
+bool is_evaluated_by_cases(const Function& function) {
+  using enum Function::Op;
+  for (std::size_t i = 0; i < function.program.size(); ++i) {
+    const Function::Op op = function.program[i].op;
+    if (op != Div && op != Floor && op != Power && !is_piecewise(function, i)) return false;
+  }
+  return !is_reciprocal(function);
+}
 
 class RandomPoint {
  public:
@@ -135,7 +170,7 @@ std::pair<std::set<Atom>, check::Guards> range_of(const check::Product& product)
 
 }  // namespace
 
-bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& steps) {
+bool Elaborator::apply_order(State state) {
   const auto by_cases = [&](const check::Product& product) {
     return std::ranges::any_of(product.factors, [&](const check::Factor& factor) {
       return factor.kind == Kind::Apply && is_evaluated_by_cases(statement_.function(factor.symbol));
@@ -144,34 +179,35 @@ bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& ste
   const auto try_order = [&](check::Sum& of, const std::vector<std::size_t>& members, Steps& to) {
     check::Sum products;
     for (const std::size_t p : members) products.push_back({of[p].coefficient, {}, {}, of[p].factors});
-    auto cases = find_cases(products, check::within(context, of[members[0]]).given);
+    auto cases = find_cases(products, check::within(state.context, of[members[0]]).given);
     if (!cases) return false;
     Step order = steps::make(Op::Order, members);
     order.name = std::move(*cases);
-    return try_step(of, context, std::move(order), to);
+    return try_step({of, state.context, to}, std::move(order));
   };
-  std::vector<bool> seen(sum.size(), false);
-  for (std::size_t first = 0; first < sum.size(); ++first) {
+  std::vector<bool> seen(state.sum.size(), false);
+  for (std::size_t first = 0; first < state.sum.size(); ++first) {
     if (seen[first]) continue;
     std::vector<std::size_t> members, others;
     bool any = false;
-    for (std::size_t p = first; p < sum.size(); ++p) {
-      if (range_of(sum[p]) != range_of(sum[first])) {
-        if (sum[p].bound.size() == sum[first].bound.size() && !sum[p].bound.empty()) others.push_back(p);
+    for (std::size_t p = first; p < state.sum.size(); ++p) {
+      if (range_of(state.sum[p]) != range_of(state.sum[first])) {
+        if (state.sum[p].bound.size() == state.sum[first].bound.size() && !state.sum[p].bound.empty())
+          others.push_back(p);
         continue;
       }
       seen[p] = true;
       members.push_back(p);
-      any = any || by_cases(sum[p]);
+      any = any || by_cases(state.sum[p]);
     }
-    if (any && try_order(sum, members, steps)) return true;
-    Attempt renamed{sum, {}};
+    if (any && try_order(state.sum, members, state.steps)) return true;
+    Attempt renamed{state.sum, {}};
     const std::size_t before = members.size();
     for (const std::size_t p : others) {
-      if ((any || by_cases(sum[p])) && rename_bound(renamed, p, first, context)) members.push_back(p);
+      if ((any || by_cases(state.sum[p])) && rename_bound(renamed, p, first, state.context)) members.push_back(p);
     }
     if (members.size() == before || !try_order(renamed.sum, members, renamed.steps)) continue;
-    commit(std::move(renamed), sum, steps);
+    commit(std::move(renamed), state);
     return true;
   }
   return false;
@@ -233,16 +269,15 @@ bool Elaborator::rename_bound(Attempt& attempt, std::size_t p, std::size_t onto,
     map.images.emplace_back(own[i], Poly(wanted[i]));
     map.inverse.emplace_back(wanted[i], Poly(own[i]));
   }
-  if (!try_step(trial.sum, context, std::move(map), trial.steps)) return false;
+  if (!try_step(trial.in(context), std::move(map))) return false;
   if (range_of(trial.sum[p]) != range_of(trial.sum[onto])) return false;
   attempt = std::move(trial);
   return true;
 }
 
 /// Cancels factors with their reciprocal, whose sign is known.
-bool Elaborator::cancel_reciprocal(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
-                                   Steps& steps) {
-  const check::Factor divisor = sum[p].factors[f];
+bool Elaborator::cancel_reciprocal(State state, std::size_t p, std::size_t f) {
+  const check::Factor divisor = state.sum[p].factors[f];
   const algebra::Function& function = statement_.function(divisor.symbol);
   if (!is_reciprocal(function) || divisor.arguments[0].size() != 1) return false;
   const check::Product& wanted = divisor.arguments[0][0];
@@ -251,21 +286,21 @@ bool Elaborator::cancel_reciprocal(check::Sum& sum, std::size_t p, std::size_t f
   for (const check::Factor& each : wanted.factors) {
     const auto is_free = [&](std::size_t g) { return std::ranges::find(all.begin() + 1, all.end(), g) == all.end(); };
     std::size_t g = 0;
-    while (g < sum[p].factors.size() && !(sum[p].factors[g] == each && is_free(g))) ++g;
-    if (g == sum[p].factors.size()) return false;
+    while (g < state.sum[p].factors.size() && !(state.sum[p].factors[g] == each && is_free(g))) ++g;
+    if (g == state.sum[p].factors.size()) return false;
     all.push_back(g);
   }
   return std::ranges::any_of(std::array{".cancel", ".cancel_negative"}, [&](const char* law) {
-    return try_step(sum, context, steps::law(function.name + law, all, {{}, divisor.arguments[0]}), steps);
+    return try_step(state, steps::law(function.name + law, all, {{}, divisor.arguments[0]}));
   });
 }
 
 /// Cancels a product with the reciprocal of its other factors, if these are shown to be the divisor.
-bool Elaborator::cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const check::Factor divisor = sum[p].factors[f];
+bool Elaborator::cancel_sum(State state, std::size_t p, std::size_t f) {
+  const check::Factor divisor = state.sum[p].factors[f];
   if (depth_ == max_depth || divisor.arguments.size() != 1 || divisor.arguments[0].size() != 1) return false;
   if (!is_reciprocal(statement_.function(divisor.symbol))) return false;
-  check::Product rest = sum[p];
+  check::Product rest = state.sum[p];
   rest.coefficient = {1, 1};
   check::erase_at(rest.factors, f);
   const auto heads = [](const check::Product& product) {
@@ -278,43 +313,43 @@ bool Elaborator::cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const
   check::Product renamed = rest;  // the divisor is in the scope of the product's indices
   for (Atom& atom : renamed.bound) names[atom] = Poly(atoms_.fresh_bound()), atom = *names[atom].atom();
   check::for_each_poly(renamed, [&](Poly& poly) { poly = atoms_.substitute(poly, names); });
-  Attempt attempt{sum, {}};
+  Attempt attempt{state.sum, {}};
   if (check::canonical(divisor.arguments[0], atoms_) != check::canonical({rest}, atoms_)) {
     Step same = steps::nested(Op::Replace, {p, f, 0});
     same.sums = {{renamed}};
     check::Sum difference = check::subtract(divisor.arguments[0], {renamed});
     ++depth_;
     const bool is_equal =
-        rewrite_to_zero(difference, check::argument_context(context, sum[p], divisor), same.blocks[0]);
+        rewrite_to_zero({difference, check::argument_context(state.context, state.sum[p], divisor), same.blocks[0]});
     --depth_;
-    if (!is_equal || !try_step(attempt.sum, context, std::move(same), attempt.steps)) return false;
+    if (!is_equal || !try_step(attempt.in(state.context), std::move(same))) return false;
   }
   steps::Positions all = {p};
-  for (std::size_t each = 0; each < sum[p].factors.size(); ++each) all.push_back(each);
+  for (std::size_t each = 0; each < state.sum[p].factors.size(); ++each) all.push_back(each);
   const std::string name = statement_.function(divisor.symbol).name;
   for (const char* law : {".cancel", ".cancel_negative"}) {
-    if (!try_step(attempt.sum, context, steps::law(name + law, all, {{}, {rest}}), attempt.steps)) continue;
-    commit(std::move(attempt), sum, steps);
+    if (!try_step(attempt.in(state.context), steps::law(name + law, all, {{}, {rest}}))) continue;
+    commit(std::move(attempt), state);
     return true;
   }
   return false;
 }
 
-bool Elaborator::take_power_out(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const algebra::LawEquation* law = law_of(sum[p].factors[f], "power");
-  if (!law || sum[p].factors[f].arguments[0].empty()) return false;
-  Attempt attempt{sum, {}};
-  split_common_exponents(attempt.sum, p, f, context, attempt.steps);
-  if (!try_law(attempt.sum, p, f, *law, context, attempt.steps)) return false;
-  commit(std::move(attempt), sum, steps);
+bool Elaborator::take_power_out(State state, std::size_t p, std::size_t f) {
+  const algebra::LawEquation* law = law_of(state.sum[p].factors[f], "power");
+  if (!law || state.sum[p].factors[f].arguments[0].empty()) return false;
+  Attempt attempt{state.sum, {}};
+  split_common_exponents(attempt.in(state.context), p, f);
+  if (!try_law(attempt.in(state.context), p, f, *law)) return false;
+  commit(std::move(attempt), state);
   return true;
 }
 
-bool Elaborator::take_root(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
-  const check::Factor root = sum[p].factors[f];
+bool Elaborator::take_root(State state, std::size_t p, std::size_t f) {
+  const check::Factor root = state.sum[p].factors[f];
   const algebra::LawEquation* law = law_of(root, "square");
   if (depth_ == max_depth || !law) return false;
-  for (const check::Product& product : sum) {
+  for (const check::Product& product : state.sum) {
     for (const check::Factor& other : product.factors) {
       if (other.kind != Kind::Apply || !algebra::applies_only(statement_.function(other.symbol), Function::Op::Abs))
         continue;
@@ -322,20 +357,29 @@ bool Elaborator::take_root(check::Sum& sum, std::size_t p, std::size_t f, const 
       if (std::ranges::any_of(value, [](const check::Product& part) { return !part.bound.empty(); })) continue;
       const check::Sum square = check::multiply(value, value);
       check::Sum difference = check::subtract(root.arguments[0], square);
-      Attempt attempt{sum, {}};
+      Attempt attempt{state.sum, {}};
       Step replaced = steps::nested(Op::Replace, {p, f, 0});
       replaced.sums = {square};
       ++depth_;
       const bool is_square =
-          rewrite_to_zero(difference, check::argument_context(context, sum[p], root), replaced.blocks[0]);
+          rewrite_to_zero({difference, check::argument_context(state.context, state.sum[p], root), replaced.blocks[0]});
       --depth_;
-      if (!is_square || !try_step(attempt.sum, context, std::move(replaced), attempt.steps)) continue;
-      if (!try_step(attempt.sum, context, steps::law(law->name, {p, f}, {{}, value}), attempt.steps)) continue;
-      commit(std::move(attempt), sum, steps);
+      if (!is_square || !try_step(attempt.in(state.context), std::move(replaced))) continue;
+      if (!try_step(attempt.in(state.context), steps::law(law->name, {p, f}, {{}, value}))) continue;
+      commit(std::move(attempt), state);
       return true;
     }
   }
   return false;
+}
+
+/// Replaces a function that no case analysis evaluates by its formula.
+bool Elaborator::unfold(State state, std::size_t p, std::size_t f) {
+  const algebra::LawEquation* formula = law_of(state.sum[p].factors[f], "formula");
+  if (!formula || is_piecewise(statement_.function(state.sum[p].factors[f].symbol))) return false;
+  if (!try_law(state, p, f, *formula)) return false;
+  simplify(state);
+  return true;
 }
 
 /// True for exactly one of t and −t: the one whose product with the first text has a negative coefficient.

@@ -12,7 +12,7 @@ using check::Poly;
 namespace {
 
 // Each part of a key starts with its kind, and the number of its shape tells its length.
-enum Part : std::uint32_t { Inequality, Equality, Goal, Value, Indicator };
+enum Part : std::uint32_t { Inequality, Equality, Goal, Value };
 
 std::uint32_t kind_of(const check::Guard& guard) { return guard.equality ? Equality : Inequality; }
 
@@ -33,15 +33,6 @@ RenamedKeys::Key RenamedKeys::key(const check::Obligation& obligation) {
   if (obligation.goal) {
     key_.push_back(Goal);
     add(kind_of(*obligation.goal), obligation.goal->poly);
-  }
-  for (const auto& [coefficient, guards] : obligation.indicators) {
-    key_.push_back(Indicator);
-    for (const std::int64_t number : {coefficient.num, coefficient.den}) {
-      key_.push_back(static_cast<std::uint32_t>(number));
-      key_.push_back(static_cast<std::uint32_t>(static_cast<std::uint64_t>(number) >> 32));
-    }
-    key_.push_back(static_cast<std::uint32_t>(guards.size()));
-    add(guards);
   }
   return key_;
 }

@@ -1,7 +1,7 @@
 // Proof steps by what the search means with them.
 #pragma once
 
-#include "check/kernel/step.h"
+#include "check/kernel/kernel.h"
 
 namespace rulemill::prove::steps {
 

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
 #include "check/core_rule.h"
 #include "prove/elaboration/elaborate.h"
-#include "prove/prover/condition.h"
 #include "prove/refuter/size_sampler.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -202,10 +200,9 @@ std::string describe_condition(const algebra::Rule& text, const algebra::TypedRu
   std::string result = "when " + algebra::to_string(proved.narrowing, symbols);
   if (std::ranges::all_of(proved.narrowing, [&](const SizeCondition& each) { return names.covers(each); }))
     return result;
-  for (std::size_t v = 0; v < text.variables.size(); ++v) {
+  for (std::size_t v = 0; v < text.variables.size(); ++v)
     result += (v == 0 ? " with " : ", ") + bank.term(text.variables[v]).name +
-              algebra::shape_text(typed.rule.shapes[v], typed.rule.packs, symbols);
-  }
+              symbols.to_string(typed.rule.shapes[v], typed.rule.packs);
   return result;
 }
 

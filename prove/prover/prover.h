@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "prove/elaboration/elaboration.h"
-#include "prove/elaboration/limits.h"
 #include "prove/prover/condition.h"
 #include "prove/prover/verdict.h"
 #include "prove/refuter/refute.h"

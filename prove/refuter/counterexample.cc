@@ -4,23 +4,18 @@
 
 #include <cmath>
 
-namespace rulemill::prove {
+#include "runtime/text/join_text.h"
 
+namespace rulemill::prove {
 namespace {
 
-std::string list(const std::vector<std::int64_t>& numbers) {
-  std::string text;
-  for (const std::int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
-  return "[" + text + "]";
-}
+std::string list(const std::vector<std::int64_t>& numbers) { return fmt::format("[{}]", fmt::join(numbers, ", ")); }
 
 }  // namespace
 
 std::string to_string(const Counterexample& counterexample) {
-  std::string shapes;
-  for (const auto& [variable, shape] : counterexample.shapes) {
-    shapes += (shapes.empty() ? "" : ", ") + variable + list(shape);
-  }
+  const std::string shapes = runtime::join_text(
+      counterexample.shapes, [](const auto& variable) { return variable.first + list(variable.second); });
   const double source = counterexample.source, target = counterexample.target;
   const auto text_of = [](double number, int digits) {
     return std::isnan(number) ? "undefined" : fmt::format("{:.{}g}", number, digits);
@@ -35,11 +30,10 @@ std::string numpy_text(const Counterexample& counterexample) {
   std::string text;
   for (std::size_t v = 0; v < counterexample.shapes.size(); ++v) {
     const auto& [variable, shape] = counterexample.shapes[v];
-    std::string values, sizes;
-    for (const double value : counterexample.inputs[v])
-      values += (values.empty() ? "" : ", ") + (std::isnan(value) ? "np.nan" : fmt::format("{}", value));
-    for (const std::int64_t size : shape) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
-    text += fmt::format("{} = np.array([{}]).reshape({})\n", variable, values, sizes.empty() ? "()" : sizes);
+    const std::string values = runtime::join_text(
+        counterexample.inputs[v], [](double value) { return std::isnan(value) ? "np.nan" : fmt::format("{}", value); });
+    text += fmt::format("{} = np.array([{}]).reshape({})\n", variable, values,
+                        shape.empty() ? "()" : fmt::format("{}", fmt::join(shape, ", ")));
   }
   for (const auto& [size, value] : counterexample.sizes) text += fmt::format("{} = {}\n", size, value);
   return text;

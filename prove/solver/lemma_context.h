@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "check/kernel/obligation.h"

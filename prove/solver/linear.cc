@@ -7,7 +7,6 @@
 #include "prove/solver/simplex.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 using algebra::Monomial;
@@ -37,30 +36,20 @@ class LinearCheck {
       add_monomials(lemma.conclusion.poly);
       for (const Guard& premise : lemma.premises) add_monomials(premise.poly);
     }
-    for (const auto& [coefficient, guards] : query.indicators) {
-      for (const Guard& guard : guards) add_monomials(guard.poly);
-    }
     sort_monomials();
   }
 
-  /// True if no rationals satisfy the assertions, `more`, and the lemmas whose premises are among these or, with
-  /// `derive_premises`, are implied by them; or these and the literal lemmas.
-  bool is_infeasible(const Guards& more, bool derive_premises = true) {
+  /// True if no rationals satisfy the assertions and the lemmas whose premises are among these, or these and the
+  /// literal lemmas.
+  bool is_infeasible() {
     Guards all = query_.asserted;
-    all.insert(all.end(), more.begin(), more.end());
-    std::vector<const Lemma*> open;
     for (const Lemma& lemma : query_.lemmas) {
       const bool applies = std::all_of(lemma.premises.begin(), lemma.premises.end(), [&](const Guard& premise) {
         return std::any_of(all.begin(), all.end(), [&](const Guard& fact) { return implies(fact, premise); });
       });
-      if (applies) {
-        all.push_back(lemma.conclusion);
-      } else {
-        open.push_back(&lemma);
-      }
+      if (applies) all.push_back(lemma.conclusion);
     }
     if (is_infeasible_system(all)) return true;
-    if (derive_premises && is_infeasible_with_derived(open, all)) return true;
     if (literal_ == nullptr) return false;
     std::vector<Fact> facts;
     for (Guard& guard : all) facts.push_back({std::move(guard), {}});
@@ -72,20 +61,6 @@ class LinearCheck {
   bool exhausted() const { return runs_ >= max_runs; }
 
  private:
-  /// Adds the conclusions of the lemmas whose premises are implied.
-  bool is_infeasible_with_derived(const std::vector<const Lemma*>& open, Guards& all) {
-    bool added = false;
-    for (const Lemma* lemma : open) {
-      const bool applies = std::all_of(lemma->premises.begin(), lemma->premises.end(), [&](const Guard& premise) {
-        return !premise.equality && is_implied(all, premise);
-      });
-      if (!applies) continue;
-      all.push_back(lemma->conclusion);
-      added = true;
-    }
-    return added && is_infeasible_system(all);
-  }
-
   using Positions = std::set<std::size_t>;
   /// A guard that holds, and the positions of the literal lemmas that show this.
   struct Fact {
@@ -184,12 +159,6 @@ class LinearCheck {
     monomials_.erase(std::unique(monomials_.begin(), monomials_.end()), monomials_.end());
   }
 
-  bool is_implied(const Guards& from, const Guard& guard) {
-    Guards all = from;
-    all.push_back({false, -guard.poly - 1});
-    return is_infeasible_system(all);
-  }
-
   bool is_infeasible_system(const Guards& guards) {
     if (runs_ >= max_runs) return false;
     ++runs_;
@@ -215,69 +184,10 @@ class LinearCheck {
   int runs_ = 0;
 };
 
-/// A search that decides the indicators' guards one by one. Only leaves with a nonzero sum must be infeasible.
-class IndicatorSearch {
- public:
-  IndicatorSearch(const Query& query, LiteralLemmas* literal) : query_(query), check_(query, literal) {}
-
-  bool vanishes() {
-    std::vector<UndecidedIndicator> all;
-    for (const auto& [coefficient, guards] : query_.indicators) all.push_back({coefficient, guards});
-    return search(std::move(all));
-  }
-
- private:
-  /// An indicator that may be 1, with its undecided guards.
-  struct UndecidedIndicator {
-    Rational coefficient;
-    Guards guards;
-  };
-
-  bool search(std::vector<UndecidedIndicator> open) {
-    if (check_.exhausted()) return false;
-    const auto undecided =
-        std::find_if(open.begin(), open.end(), [](const UndecidedIndicator& o) { return !o.guards.empty(); });
-    if (undecided == open.end()) {
-      Rational sum{0, 1};
-      for (const UndecidedIndicator& indicator : open) sum = sum + indicator.coefficient;
-      return sum.num == 0 || check_.is_infeasible(path_);
-    }
-    const Guard guard = undecided->guards.front();
-    if (!assume(guard, open)) return false;
-    for (const Guard& other : complement(guard)) {
-      if (!assume(other, open)) return false;
-    }
-    return true;
-  }
-
-  bool assume(const Guard& guard, std::vector<UndecidedIndicator> open) {
-    path_.push_back(guard);
-    std::erase_if(open, [&](UndecidedIndicator& indicator) {
-      bool zero = false;
-      std::erase_if(indicator.guards, [&](const Guard& g) {
-        if (implies(guard, g)) return true;
-        const std::vector<Guard> against = complement(g);
-        zero |= std::any_of(against.begin(), against.end(), [&](const Guard& a) { return implies(guard, a); });
-        return false;
-      });
-      return zero;
-    });
-    const bool result = open.empty() || search(std::move(open));
-    path_.pop_back();
-    return result;
-  }
-
-  const Query& query_;
-  LinearCheck check_;
-  Guards path_;
-};
-
 }  // namespace
 
 bool is_linearly_infeasible(const Query& query, LiteralLemmas* more) {
-  return LinearCheck(query, more).is_infeasible({}, false);
+  return LinearCheck(query, more).is_infeasible();
 }
-
-bool indicators_vanish(const Query& query, LiteralLemmas* more) { return IndicatorSearch(query, more).vanishes(); }
 
 }  // namespace rulemill::prove

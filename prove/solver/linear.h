@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "prove/solver/query.h"
+#include "prove/solver/models.h"
 
 namespace rulemill::prove {
 
@@ -21,9 +21,5 @@ struct LiteralLemmas {
 /// `more`, these lemmas, too. Products, divisions and extrema are opaque. Returns false on overflow, or after a fixed
 /// number of pivots.
 bool is_linearly_infeasible(const Query& query, LiteralLemmas* more = nullptr);
-
-/// True if the query's indicators sum to zero wherever its assertions hold: each assignment of truth values to their
-/// guards is infeasible or sums to zero.
-bool indicators_vanish(const Query& query, LiteralLemmas* more = nullptr);
 
 }  // namespace rulemill::prove

@@ -8,7 +8,6 @@
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 using algebra::checked_add;
@@ -81,13 +80,12 @@ class ModelSearch {
     for (const Poly::Term& term : guard.poly.terms()) {
       Condition::Term read{term.coefficient, {}, {}};
       for (const Atom atom : term.monomial) {
-        if (atoms_.kind(atom) == Atoms::Kind::Size) {
+        if (atoms_.kind(atom) == Atoms::Kind::Size)
           read.sizes.push_back(atom);
-        } else if (!atoms_.is_compound(atom) && !read.index) {
+        else if (!atoms_.is_compound(atom) && !read.index)
           read.index = position(indices_, atom);
-        } else {
+        else
           condition.linear = false;
-        }
       }
       condition.terms.push_back(std::move(read));
     }
@@ -115,11 +113,10 @@ class ModelSearch {
       for (const Condition::Term& term : condition.terms) {
         std::int64_t coefficient = term.number;
         for (const Atom size : term.sizes) coefficient = checked_multiply(coefficient, number(size));
-        if (term.index) {
+        if (term.index)
           condition.coefficients.emplace_back(*term.index, coefficient);
-        } else {
+        else
           condition.constant = checked_add(condition.constant, coefficient);
-        }
       }
     }
   }
@@ -127,9 +124,8 @@ class ModelSearch {
   bool holds(const Condition& condition) const {
     std::int64_t sum = condition.constant;
     if (condition.linear) {
-      for (const auto& [index, coefficient] : condition.coefficients) {
+      for (const auto& [index, coefficient] : condition.coefficients)
         sum = checked_add(sum, checked_multiply(coefficient, value_[index]));
-      }
     } else {
       sum = evaluate(condition.guard->poly, atoms_, [&](Atom atom) { return number(atom); });
     }
@@ -153,13 +149,12 @@ class ModelSearch {
       std::int64_t factor = 0;
       bool only_unknown = true;
       for (const auto& [other, coefficient] : condition.coefficients) {
-        if (other == index) {
+        if (other == index)
           factor = checked_add(factor, coefficient);
-        } else if (assigned_[other]) {
+        else if (assigned_[other])
           rest = checked_add(rest, checked_multiply(coefficient, value_[other]));
-        } else {
+        else
           only_unknown = false;
-        }
       }
       if (!only_unknown || factor == 0) continue;
       // factor · index + rest ≥ 0
@@ -246,7 +241,7 @@ std::optional<Models::Values> find_model(const Query& query, const Models::Value
 
 bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Atoms& atoms) {
   if (models.contains_model_of(query)) return true;
-  if (!query.indicators.empty() || samples.empty()) return false;
+  if (samples.empty()) return false;
   ModelSearch search(query, atoms);
   for (const Models::Values& sizes : samples) {
     const auto values = find_model(search, sizes);

@@ -6,7 +6,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 constexpr std::size_t kept_models = 24;
@@ -60,17 +59,8 @@ bool Models::satisfies(const Values& values, const Guard& guard) const {
 }
 
 bool Models::satisfies(const Values& values, const Query& query) const {
-  const auto all = [&](const Guards& guards) {
-    return std::all_of(guards.begin(), guards.end(), [&](const Guard& guard) { return satisfies(values, guard); });
-  };
   try {
-    if (!all(query.asserted)) return false;
-    if (query.indicators.empty()) return true;
-    Rational sum{0, 1};
-    for (const auto& [coefficient, guards] : query.indicators) {
-      if (all(guards)) sum = sum + coefficient;
-    }
-    return sum.num != 0;
+    return std::ranges::all_of(query.asserted, [&](const Guard& guard) { return satisfies(values, guard); });
   } catch (const runtime::Error&) {  // a division by zero or an overflow
     return false;
   }

@@ -1,10 +1,8 @@
 #include "prove/solver/simplex.h"
 
 #include <limits>
-#include <numeric>
 
 namespace rulemill::prove {
-
 namespace {
 
 constexpr int max_pivots = 400;

@@ -42,17 +42,13 @@ Guards Slicer::around(const Guards& guards, const check::Poly& poly) {
 
 std::vector<Obligation> Slicer::parts(const Obligation& obligation) {
   Set reached;
-  const auto reach = [&](const Guard& guard) { reached.insert(names(guard.poly).begin(), names(guard.poly).end()); };
   std::optional<Guard> goal = obligation.goal;
-  if (goal) reach(*goal);
+  if (goal) reached = names(goal->poly);
   if (goal && goal->equality && goal->poly < -goal->poly) goal->poly = -goal->poly;
-  for (const auto& [coefficient, guards] : obligation.indicators) std::ranges::for_each(guards, reach);
   if (obligation.given.empty()) return {obligation};
   Guards left = obligation.given;
   std::vector<Obligation> result;
-  const auto add = [&](Guards given) {
-    result.push_back({obligation.what, std::move(given), goal, obligation.indicators, {}});
-  };
+  const auto add = [&](Guards given) { result.push_back({obligation.what, std::move(given), goal, {}}); };
   if (!reached.empty()) {
     add(take(left, std::move(reached)));
     return result;

@@ -14,8 +14,8 @@ class Slicer {
  public:
   explicit Slicer(const check::Atoms& atoms) : atoms_(atoms) {}
 
-  /// Returns obligations of which each implies the given one: one with the goal or the indicators and the guards that
-  /// concern it; without a goal, one for each set of guards that may contradict each other.
+  /// Returns obligations of which each implies the given one: one with the goal and the guards that concern
+  /// it; without a goal, one for each set of guards that may contradict each other.
   std::vector<check::Obligation> parts(const check::Obligation& obligation);
   /// Returns the guards that concern the polynomial.
   check::Guards around(const check::Guards& guards, const check::Poly& poly);

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <utility>
 
 #include "runtime/files/atomic_file.h"
 #include "runtime/process/input_file.h"
@@ -79,9 +78,7 @@ class RecordReader {
 /// Includes the newline if there is one.
 std::string first_line(const std::filesystem::path& path) {
   // Opening a pipe would wait for a writer.
-  if (!std::filesystem::is_regular_file(path)) {
-    throw IoError(path.string(), "cannot be read: it is not a regular file");
-  }
+  if (!std::filesystem::is_regular_file(path)) throw IoError(path.string(), "cannot be read: it is not a regular file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw_io_error(path, "cannot be read", errno);
   std::string line;
@@ -91,8 +88,7 @@ std::string first_line(const std::filesystem::path& path) {
 
 }  // namespace
 
-Journal::Journal(std::filesystem::path path, std::string_view owner, Appends appends)
-    : path_(std::move(path)), appends_(appends) {
+Journal::Journal(std::filesystem::path path, std::string_view owner) : path_(std::move(path)) {
   RM_CHECK(owner.find('\n') == std::string_view::npos, "a journal's owner must be one line");
   const std::string header = std::string(magic) + std::string(owner) + "\n";
   if (!std::filesystem::exists(path_)) write_file(path_, header);
@@ -121,7 +117,6 @@ Journal::Journal(std::filesystem::path path, std::string_view owner, Appends app
 
 Journal::Journal(Journal&& other) noexcept
     : path_(std::move(other.path_)),
-      appends_(other.appends_),
       descriptor_(std::exchange(other.descriptor_, -1)),
       size_(other.size_),
       buffer_(std::move(other.buffer_)),
@@ -139,11 +134,10 @@ Journal::~Journal() {
   ::close(descriptor_);
 }
 
-Journal Journal::open_in_folder(const std::filesystem::path& folder, const std::string& name, std::string_view owner,
-                                Appends appends) {
+Journal Journal::open_in_folder(const std::filesystem::path& folder, const std::string& name, std::string_view owner) {
   const std::filesystem::path path = folder / name;
   try {
-    Journal journal(path, owner, appends);
+    Journal journal(path, owner);
     if (journal.truncated_bytes_ > 0) {
       spdlog::warn("{}: the last {} are damaged; that work will be repeated", path.string(),
                    format_bytes(journal.truncated_bytes_));
@@ -153,7 +147,7 @@ Journal Journal::open_in_folder(const std::filesystem::path& folder, const std::
     spdlog::warn("{}; a new one is started", error.what());
   }
   std::filesystem::remove(path);
-  return Journal(path, owner, appends);
+  return Journal(path, owner);
 }
 
 Journal::Location Journal::append(std::string_view key, ByteView payload) {
@@ -166,7 +160,7 @@ Journal::Location Journal::append(std::string_view key, ByteView payload) {
   buffer_.insert(buffer_.end(), payload.begin(), payload.end());
   size_ += frame_bytes + key.size() + payload.size();
   const Location location{size_ - payload.size(), payload.size()};
-  if (appends_ == Appends::AtOnce || buffer_.size() >= max_buffer_bytes) flush();
+  if (buffer_.size() >= max_buffer_bytes) flush();
   return location;
 }
 
@@ -192,9 +186,8 @@ void Journal::sync() {
 
 std::string Journal::read(const Location& location) const {
   const std::uint64_t written = size_ - buffer_.size();
-  if (location.offset >= written) {
+  if (location.offset >= written)
     return std::string(text_of(ByteView(buffer_).subspan(location.offset - written, location.size)));
-  }
   std::string text(location.size, '\0');
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t got =

@@ -23,16 +23,13 @@ class Journal {
     std::string key;
     Location location;  // of the payload, for read()
   };
-  /// AtOnce: append() writes the record. Buffered: it is written with many others, or by sync().
-  enum class Appends : std::uint8_t { AtOnce, Buffered };
 
   /// Opens a journal for appending, or creates it. `owner`: a digest of the inputs of the records. Throws InputError if
   /// the file is not a journal or has a different owner, IoError if it cannot be written.
-  Journal(std::filesystem::path path, std::string_view owner, Appends appends = Appends::AtOnce);
+  Journal(std::filesystem::path path, std::string_view owner);
   /// Opens a journal of an output folder, whose inputs the manifest has checked. Replaces a corrupt journal or one of a
   /// different owner by an empty one, with a warning.
-  static Journal open_in_folder(const std::filesystem::path& folder, const std::string& name, std::string_view owner,
-                                Appends appends = Appends::AtOnce);
+  static Journal open_in_folder(const std::filesystem::path& folder, const std::string& name, std::string_view owner);
   ~Journal();
   Journal(Journal&& other) noexcept;
   Journal(const Journal&) = delete;
@@ -45,18 +42,16 @@ class Journal {
   /// Returns the size of the incomplete tail that opening truncated.
   std::uint64_t truncated_bytes() const { return truncated_bytes_; }
 
-  /// With Appends::AtOnce, the record is written at once and survives the end of the process. After sync(), it also
-  /// survives a failure of the machine.
+  /// The record is written with many others, or by flush(): then it survives the end of the process. After sync(), it
+  /// also survives a failure of the machine.
   Location append(std::string_view key, ByteView payload);
   Location append(std::string_view key, std::string_view payload) { return append(key, bytes_of(payload)); }
+  void flush();
   void sync();
   std::string read(const Location& location) const;
 
  private:
-  void flush();
-
   std::filesystem::path path_;
-  Appends appends_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;  // of the file including the buffer
   Bytes buffer_;

@@ -8,7 +8,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
-#include "runtime/text/json_number.h"
+#include "runtime/text/json.h"
 
 namespace rulemill::runtime {
 namespace {
@@ -72,10 +72,9 @@ bool Manifest::read(const std::filesystem::path& file) {
   }
   if (!intact) return false;
   try {
-    for (const auto& [name, stage] : root.at("stages").items()) {
+    for (const auto& [name, stage] : root.at("stages").items())
       stages_[name] = {stage.at("inputs").get<std::string>(), stage.at("finished").get<bool>(),
                        to_attributes(stage.at("figures"))};
-    }
     if (root.contains("inputs")) root["inputs"].get_to(inputs_);
     for (const auto& listed : root.at("files")) {
       const auto name = listed.at("name").get<std::string>();
@@ -102,9 +101,7 @@ bool Manifest::is_finished(const std::string& stage, const std::string& inputs_d
 
 void Manifest::begin(const std::string& stage, const std::string& inputs_digest, bool keep_entries) {
   (void)is_finished(stage, inputs_digest);  // rejects other inputs
-  if (!keep_entries) {
-    std::erase_if(entries_, [&](const auto& entry) { return entry.second.stage == stage; });
-  }
+  if (!keep_entries) std::erase_if(entries_, [&](const auto& entry) { return entry.second.stage == stage; });
   stages_[stage] = {inputs_digest, false, {}};
   save();
 }
@@ -127,17 +124,15 @@ void Manifest::finish(const std::string& stage, const Attributes& statistics) {
 
 void Manifest::save() const {
   Json root = {{"format", format}, {"version", version}, {"stages", Json::object()}, {"files", Json::array()}};
-  for (const auto& [name, stage] : stages_) {
+  for (const auto& [name, stage] : stages_)
     root["stages"][name] = {
         {"inputs", stage.inputs_digest}, {"finished", stage.finished}, {"figures", to_json(stage.statistics)}};
-  }
-  for (const auto& [name, entry] : entries_) {
+  for (const auto& [name, entry] : entries_)
     root["files"].push_back({{"name", name},
                              {"stage", entry.stage},
                              {"bytes", entry.bytes},
                              {"checksum", entry.checksum},
                              {"attributes", to_json(entry.attributes)}});
-  }
   if (!inputs_.empty()) root["inputs"] = inputs_;
   root["checksum"] = checksum_of(root);
   for (const std::filesystem::path& file : {path(), copy_path()}) write_json(file, root);
@@ -150,9 +145,8 @@ void Manifest::repair() const {
   };
   const std::string main = read_if_exists(path()), copy = read_if_exists(copy_path());
   if (main == copy) return;
-  if (has_valid_checksum(main) && !copy.empty() && !has_valid_checksum(copy)) {
+  if (has_valid_checksum(main) && !copy.empty() && !has_valid_checksum(copy))
     spdlog::warn("{}: is damaged; it will be recreated", copy_path().string());
-  }
   save();
 }
 

@@ -32,9 +32,8 @@ void check_header(const std::filesystem::path& path, const std::string& expected
   const auto size = static_cast<std::size_t>(is_regular ? status.st_size : 0);
   void* memory = size >= TableHeader::bytes ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
   ::close(file);
-  if (memory == MAP_FAILED) {
+  if (memory == MAP_FAILED)
     throw InputError(path.string(), "is not a rulemill table (" + std::to_string(size) + " bytes); " + expected);
-  }
   const ByteView all(static_cast<const std::byte*>(memory), size);
   const std::string_view block = text_of(all.first(TableHeader::bytes));
   const bool is_table = block.starts_with(TableHeader::magic);
@@ -56,9 +55,8 @@ void check_header(const std::filesystem::path& path, const std::string& expected
                                         " bytes after its header; expected " + field("bytes"));
   }
   if (check == TableCheck::Size) return;
-  if (field("xxh3") != to_hex(hash)) {
+  if (field("xxh3") != to_hex(hash))
     throw InputError(path.string(), "is damaged: its bytes hash to " + to_hex(hash) + "; expected " + field("xxh3"));
-  }
   const auto expected_block = encode({body_bytes, hash});
   if (header != text_of(expected_block)) throw InputError(path.string(), "is damaged: its header has changed");
 }
@@ -248,17 +246,15 @@ bool TableReader::has_column(const std::string& name) const {
 
 std::string TableReader::text(const std::string& name) const {
   const auto found = impl_->attributes.find(name);
-  if (found == impl_->attributes.end() || !std::holds_alternative<std::string>(found->second)) {
+  if (found == impl_->attributes.end() || !std::holds_alternative<std::string>(found->second))
     throw InputError(path().string(), "has no text attribute " + name);
-  }
   return std::get<std::string>(found->second);
 }
 
 std::uint64_t TableReader::number(const std::string& name) const {
   const auto found = impl_->attributes.find(name);
-  if (found == impl_->attributes.end() || !std::holds_alternative<std::uint64_t>(found->second)) {
+  if (found == impl_->attributes.end() || !std::holds_alternative<std::uint64_t>(found->second))
     throw InputError(path().string(), "has no numeric attribute " + name);
-  }
   return std::get<std::uint64_t>(found->second);
 }
 
@@ -279,9 +275,8 @@ void TableReader::read_into(const std::string& name, ElementType type, std::uint
   const std::array<hsize_t, 2> extent = {count, column.width};
   const Hdf5Handle memory(H5Screate_simple(rank, extent.data(), nullptr), H5Sclose);
   if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr) < 0 ||
-      H5Dread(dataset.get(), hdf5_file_type(type), memory.get(), space.get(), H5P_DEFAULT, out.data()) < 0) {
+      H5Dread(dataset.get(), hdf5_file_type(type), memory.get(), space.get(), H5P_DEFAULT, out.data()) < 0)
     impl_->throw_damaged("column " + name + " cannot be read");
-  }
 }
 
 void TableReader::verify() const {
@@ -304,9 +299,8 @@ void TableReader::verify() const {
     }
     checksum.add(column, hash);
   }
-  if (checksum.hex() != impl_->checksum) {
+  if (checksum.hex() != impl_->checksum)
     impl_->throw_damaged("its content hashes to " + checksum.hex() + "; expected " + impl_->checksum);
-  }
 }
 
 std::string table_library_version() {

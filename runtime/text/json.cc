@@ -1,30 +1,25 @@
 #include "runtime/text/json.h"
 
 #include <algorithm>
-#include <string_view>
-
-#include "runtime/text/error.h"
 
 namespace rulemill::runtime {
 
 Json to_json(const Attributes& attributes) {
   Json object = Json::object();
-  for (const auto& [name, value] : attributes) {
+  for (const auto& [name, value] : attributes)
     std::visit([&, &key = name](const auto& plain) { object[key] = plain; }, value);
-  }
   return object;
 }
 
 Attributes to_attributes(const Json& object) {
   Attributes attributes;
   for (const auto& [name, value] : object.items()) {
-    if (value.is_string()) {
+    if (value.is_string())
       attributes[name] = value.get<std::string>();
-    } else if (value.is_number_unsigned()) {
+    else if (value.is_number_unsigned())
       attributes[name] = value.get<std::uint64_t>();
-    } else {
+    else
       attributes[name] = value.get<double>();
-    }
   }
   return attributes;
 }
@@ -53,15 +48,10 @@ void check_depth(const std::string& text, const std::string& origin) {
     if (quoted) continue;
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
-    if (depth > max_depth) {
+    if (depth > max_depth)
       throw InputError(location(origin, text, i), "is nested more than " + std::to_string(max_depth) + " deep");
-    }
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// Parses text of a known origin. `filter` may drop values.
 Json parse(const std::string& text, const std::string& origin, const Json::parser_callback_t& filter) {

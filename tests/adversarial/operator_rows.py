@@ -40,6 +40,8 @@ def rows():
         saturate=[None, 0, 1], round_mode=[None, "up"])
     add("EyeLike", data=[((2, 3),), ((3, 3),), ((4, 2),), ((0, 3),), ((1, 1),), ((3,),)], dtype=[None, 1, 11, 7, 6, 9, 10, 8, 0],
         k=[None, 0, 1, -1, 2, -3, 7, MAX64, MIN64])
+    add("Trilu", data=[((2, 3),), ((3, 3),), ((4, 2),), ((2, 3, 4),), ((0, 3),), ((1, 1),), ((2, 0, 3),), ((3,),)], upper=[None, 1, 0, 2, -1],
+        k=[None, *map(np.array, (0, 1, -1, 2, -3, 7, MAX64, MIN64)), array(0), array(1)])
     add("Dropout", data=SHAPES, ratio=[None, 0.0, 0.5, 1.0, -1.0], training_mode=[None, np.array(False), np.array(True), np.array([False])],
         is_test=[None, 0, 1], seed=[None, 0, 7], outputs=[1, 2])
 

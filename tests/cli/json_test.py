@@ -10,6 +10,12 @@ import unittest
 
 from binary import ROOT, Case, rulemill
 
+try:
+    import onnx
+    import onnx.parser
+except ImportError:
+    onnx = None
+
 RULES = """rule twice(x[m, n])
   relu(relu(x)) => relu(x)
 rule wrong(x[m, n])
@@ -107,6 +113,14 @@ class Reports(Case):
         self.report("operators", "check", "--definitions", ROOT / "data" / "demos" / "gated", ROOT / "data" / "demos" / "gated" / "gated.properties", code=1)
         (self.shared / "x.json").write_text('{"x": {"shape": [1, 2], "values": [3, -4]}}')
         self.report("operators", "eval", "relu(x)", "--values", self.shared / "x.json")
+        if onnx:
+            value = [onnx.helper.make_tensor_value_info(name, 1, ["n"]) for name in "xy"]
+            graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "graph", value[:1], value[1:])
+            onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), self.shared / "imported.onnx")
+            self.report("operators", "import", self.shared / "imported.onnx")
+            for name, body in (("dropped", "d = Log(x) s = Add(x, d) y = Sub(s, d)"), ("kept", "y = Identity(x)")):
+                graph = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g (float[n] x) => (float[n] y) {{ {body} }}')
+                onnx.save(graph, self.shared / f"{name}.onnx")
         self.report("discover", "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)
         for stage in ("prune", "generalize"):
             self.report(stage, "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)
@@ -134,7 +148,10 @@ class Reports(Case):
         self.report("optimize", acnet, "--rules", run, "--no-benchmark", "--verifier", "definitions", "--out", faster)
         self.report("optimize", lora, "--rules", db, "--no-benchmark", "--verifier", "definitions")
         self.report("equal", acnet, faster, "--rules", run, "--proof", self.shared / "models.proof")
+        if onnx:
+            self.report("equal", self.shared / "dropped.onnx", self.shared / "kept.onnx", "--rules", run, code=1)
         self.report("check", acnet, faster, "--proof", self.shared / "models.proof")
+        self.report("info", self.shared / "models.proof")
         self.report("optimize", acnet, "--only-clean", "--out", faster, "--proof", self.shared / "models.proof")
         self.report("variants", acnet, "--rules", run, "--count", "1", "--out", self.shared / "variants")
         self.report("gpu", "plan", lora)

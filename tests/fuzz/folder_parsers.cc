@@ -28,7 +28,7 @@ void read_shard(ByteView bytes) {
   const auto path = as_file(bytes, "terms-00000.h5");
   const std::string digest = runtime::TableReader(path).text("inputs");
   fingerprint::read_shard(path, digest);
-  fingerprint::read_fingerprints(path, digest);
+  fingerprint::read_shard(path, digest, fingerprint::ShardColumns::Fingerprints);
   runtime::TableReader(path).verify();
 }
 

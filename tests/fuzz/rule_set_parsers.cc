@@ -16,11 +16,6 @@ namespace {
 using runtime::ByteView;
 using runtime::text_of;
 
-algebra::Library& shipped() {
-  static algebra::Library library = algebra::Library::load("data/operators");
-  return library;
-}
-
 void read_database(ByteView bytes) {
   algebra::TermBank bank(shipped());
   algebra::Symbols symbols;
@@ -62,8 +57,7 @@ void read_certificate(ByteView bytes) {
     check::Atoms atoms;
     check::Statement statement(check::to_core(rules[0], bank, symbols, atoms), atoms);
     const check::Proof proof = check::parse_proof(certificate.proof, "fuzzed.txt", certificate.proof_line, statement);
-    for (const check::Obligation& obligation : check::check_proof(proof, statement).obligations)
-      check::smtlib(obligation, atoms);
+    for (const check::Obligation& obligation : check::check_proof(proof, statement)) check::smtlib(obligation, atoms);
   } catch (const check::CheckError&) {
   } catch (const algebra::Overflow&) {  // callers report it with the rule
   }

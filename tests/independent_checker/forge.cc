@@ -65,7 +65,7 @@ class Forge {
     const check::Proof proof = check::parse_proof(certificate.proof, "proof", 1, statement);
     certificate.proof = check::to_string(proof, statement);
     certificate.assumed = prove::assumed_laws(rule, bank_, proof);
-    for (const check::Obligation& obligation : check::check_proof(proof, statement).obligations) {
+    for (const check::Obligation& obligation : check::check_proof(proof, statement)) {
       const std::string answered = answer(check::smtlib(obligation, atoms));
       if (answered != "unsat") return obligation.what + ": " + answered;
     }

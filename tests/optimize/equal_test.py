@@ -374,11 +374,23 @@ class Equal(FusionRulesCase):
         process = rulemill("equal", self.save("before.onnx", before), self.save("after.onnx", one), "--rules", self.rules)
         self.assert_fails(process, 3, "different inputs")
 
+    def test_notes_on_nodes_and_the_opset_do_not_matter(self):
+        def model(opset, note):
+            node = helper.make_node("ReverseSequence", ["x", "n"], ["y"], batch_axis=1, time_axis=0)
+            if note:
+                node.metadata_props.add(key="place", value=note)
+            graph = helper.make_graph([node], "graph",
+                                      [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4, 3]), helper.make_tensor_value_info("n", onnx.TensorProto.INT64, [3])],
+                                      [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4, 3])])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+        for after in (model(13, ""), model(13, "line 7"), model(20, "line 7")):
+            self.assertEqual(self.compare(model(13, "line 3"), after)[1]["verdict"], "equal")
+
     def test_a_time_limit_leaves_what_is_not_shown(self):
         def model(*nodes):
             graph = helper.make_graph(
                 [helper.make_node("Conv", ["x", "w"], ["c"]), *nodes,
-                 *(helper.make_node("Tanh", [f"t{k}"], [f"t{k + 1}" if k < 19 else "y"]) for k in range(20))], "slow",
+                 *(helper.make_node("Tanh", [f"t{k}"], [f"t{k + 1}" if k < 99 else "y"]) for k in range(100))], "slow",
                 [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 32, 98, 98])],
                 [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 32, 96, 96])],
                 [onnx.numpy_helper.from_array(numpy.ones([32, 32, 3, 3], numpy.float32), "w"),

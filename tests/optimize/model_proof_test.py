@@ -13,6 +13,7 @@ from database_form import CERTIFICATE, RULE, DatabaseFile, checksum, fields, mes
 try:
     import numpy
     import onnx
+    from onnx import helper
     sys.path.insert(0, str(ROOT / "tests" / "optimize" / "equal"))
     import planted
     from model_pairs_test import OPSETS, cases
@@ -23,6 +24,25 @@ ARGUMENTS = argparse.Namespace(mutations=6, seed=1)
 # Field numbers of optimize/equal/proof/model_proof.proto.
 BEFORE, AFTER, STEP, RULES_OF_PROOF = 2, 3, 6, 7
 STEP_RULE, STEP_SIZE, SIZE_VALUE = 3, 5, 2
+
+
+def term(value):
+    """A value that is written as before.NAME or after.NAME."""
+    model, name = value.split(".")
+    return message([[2, message([[1, name.encode()], [2, int(model == "after")]])]])
+
+
+def step(partner, variables=(), constants=(), value="after.y", rule=b"r", output=False):
+    return [[1, term(value)], [2, term(partner)], [STEP_RULE, rule],
+            *([4, message([[1, variable.encode()], [2, term(each)]])] for variable, each in dict(variables).items()),
+            *([STEP_SIZE, message([[1, name], [SIZE_VALUE, size]])] for name, size in ((b"m", b"2"), (b"n", b"3"))),
+            *([6, term(each)] for each in constants), *([[7, 1]] if output else [])]
+
+
+def lemma(rule=b"r", term_of=None, **fields_of_step):
+    """A step without a value: an instance of the rule, or a constant and its term."""
+    given = step(term_of or "before.x", rule=rule, **fields_of_step)[1:]
+    return [field for field in given if term_of or field[0] != 2]
 
 
 @unittest.skipIf(onnx is None, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
@@ -103,6 +123,27 @@ class ModelProof(FusionRulesCase):
                     return
         raise AssertionError(f"no step has field {field}")
 
+    def test_a_proof_whose_constants_take_too_long_is_refused_at_once(self):
+        def pair(size):
+            weight, names = numpy.eye(size, dtype=numpy.float32) / 3, [f"p{i}" for i in range(10)]
+            products = [helper.make_node("MatMul", [a, "w"], [b]) for a, b in zip(["w", *names], names)]
+            stored = numpy.linalg.matrix_power(weight.astype(float), len(names) + 1).astype(numpy.float32)
+            for nodes, name, value in ((products, "w", weight), ([], "p9", stored)):
+                graph = helper.make_graph([*nodes, helper.make_node("MatMul", ["x", "p9"], ["y"])], "powers",
+                                          [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", size])],
+                                          [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+                                          [onnx.numpy_helper.from_array(value, name)])
+                yield helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+        output, is_written = self.prove(*pair(4))
+        self.assertTrue(is_written, output)
+        self.assert_works(self.check())
+        self.assertRegex(rulemill("info", self.proof).stdout, r"proof that two models are equal: 1 steps, ")
+        for path, model in zip((self.before, self.after), pair(1200)):
+            onnx.save(model, path)
+        digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
+        self.edit(lambda parts: [set_value(parts, field, digest) for field, digest in zip((BEFORE, AFTER), digests)])
+        self.assert_fails(self.check(), 3, "step 1 computes constants of more than 10^10 multiply-adds")
+
     def test_steps_that_say_something_else_are_refused(self):
         def other_size(value):
             inner = fields(value)
@@ -120,22 +161,16 @@ class ModelProof(FusionRulesCase):
                 self.edit(change)
                 self.assertEqual(self.check().returncode, 3)
 
-    def forge(self, rule, models, variables, constants=()):
-        """Writes a proof of one step, about the output y, by a rule. `variables`: names of values of the first model by variable."""
+    def write_proof(self, models, steps, rule):
+        """Saves both models, with inputs x and z, and a proof of these steps, by a rule r."""
         text, folder = self.folder / "forged.rules", self.folder / "forged"
         text.write_text(f"rule r{rule}\n", encoding="utf-8")
         self.assert_works(rulemill("rules", "import", text, "--out", folder))
         for path, model in zip((self.before, self.after), models):
-            onnx.save(onnx.parser.parse_model(OPSETS + model), path)
-
-        def term(name, after):
-            return message([[2, message([[1, name.encode()], [2, int(after)]])]])
-        step = [[1, term("y", True)], [2, term("y", False)], [STEP_RULE, b"r"],
-                *([4, message([[1, variable.encode()], [2, term(name, False)]])] for variable, name in variables.items()),
-                *([STEP_SIZE, message([[1, name], [SIZE_VALUE, size]])] for name, size in ((b"m", b"2"), (b"n", b"3"))),
-                *([6, term(name, True)] for name in constants), [7, 1]]
+            stored, _, nodes = model.partition("> ") if model.startswith("<") else ("", "", model)
+            onnx.save(onnx.parser.parse_model(f"{OPSETS}(float[2,3] x, float[2,3] z) => (float[2,3] y) {stored + '>' if stored else ''} {{ {nodes} }}"), path)
         digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
-        content = message([[1, 1], [BEFORE, digests[0]], [AFTER, digests[1]], [STEP, message(step)],
+        content = message([[1, 2], [BEFORE, digests[0]], [AFTER, digests[1]], *([STEP, message(step)] for step in steps),
                            [RULES_OF_PROOF, (folder / "rules.rmdb").read_bytes()]])
         self.proof.write_bytes(content + message([[100, checksum(content)]]))
 
@@ -150,14 +185,151 @@ class ModelProof(FusionRulesCase):
                   "  add(mul(x, sub(add(w, b), b)), mul(z, b)) => add(mul(x, w), mul(z, b))",
                   tuple(f"{weights} p = Mul(x, {name}) q = Mul(z, b) y = Add(p, q)" for name in "wv"),
                   {name: name for name in "xzwb"}, ("v",))]
-        for name, code, rule, bodies, variables, constants in cases:
+        numbers = ("(x[m, n])\n  scale(div_scalar(x, mul(two(), two())), mul(two(), mul(two(), two()))) => scale(x, two())")
+        for name, code, s, t, after in (("numbers of both models in one term", 0, 4, 8, 2), ("another divisor", 3, 5, 8, 2),
+                                        ("another factor", 3, 4, 9, 2), ("another result", 3, 4, 8, 3), ("8 for 4", 3, 8, 8, 2),
+                                        ("nearly 8", 3, 4, 8.00001, 2), ("both exchanged", 3, 8, 4, 2)):
+            bodies = (f"<float s = {{{s}}}, float t = {{{t}}}> p = Div(x, s) y = Mul(p, t)", f"<float r = {{{after}}}> y = Mul(x, r)")
+            cases.append((name, code, numbers, bodies, {"x": "x"}, ("s", "t", "r")))
+        for name, code, rule, models, variables, constants in cases:
             with self.subTest(name):
-                models = []
-                for body in bodies:
-                    stored, _, nodes = body.rpartition(">")
-                    models.append(f"(float[2,3] x, float[2,3] z) => (float[2,3] y) {stored + '>' if stored else ''} {{ {nodes} }}")
-                self.forge(rule, models, variables, constants)
+                where = [f"{'before' if each in 'st' else 'after'}.{each}" for each in constants]
+                self.write_proof(models, [step("before.y", {key: f"before.{each}" for key, each in variables.items()}, where, output=True)], rule)
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
+
+    def test_errors_of_constants_do_not_add_up(self):
+        def stored(**values):
+            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join([repr(float(value))] * 6)}}}" for name, value in values.items()) + "> "
+        factors = {"k": numpy.float32(1.5001), "h": numpy.float32(1 / 3)}
+        product = numpy.float32(float(factors["k"]) * float(factors["h"]))
+        below = numpy.nextafter(product, numpy.float32(0))
+        before, agree = stored(**factors) + "t = Mul(k, h) d = Sub(t, t) y = Mul(x, d)", {"value": "after.v", "rule": b""}
+        term = "sub(add(sub(add(w, b), b), b), b)"
+        through = f"(x[m, n], w[m, n], b[m, n], v[m, n])\n  mul(x, mul(b, sub({term}, w))) => mul(x, mul(b, sub(v, v)))"
+        same = "(x[m, n])\n  neg(neg(x)) => x"
+        cases = [
+            ("a computed constant and a stored one", 0, (before, stored(v=product) + "d = Sub(v, v) y = Mul(x, d)"),
+             [step("before.t", **agree)], same),
+            ("one computed constant and two stored ones", 3, (before, stored(v=product, w=below) + "d = Sub(v, w) y = Mul(x, d)"),
+             [step("before.t", **agree), step("before.t", value="after.w", rule=b"")], same),
+            ("two computed constants and one stored one in two forms", 3,
+             (stored(**factors, l=product / 0.75, m=0.75) + "p = Mul(k, h) q = Mul(l, m) d = Sub(p, q) y = Mul(x, d)",
+              stored(n=-product, s=product) + "j = Neg(n) d = Sub(j, s) y = Mul(x, d)"),
+             [step("before.p", value="after.j", rule=b""), step("before.q", value="after.s", rule=b"")], same),
+            ("through a constant of the other model and back", 3,
+             (stored(w=1, u=1.0002, b=1000) + "d = Sub(u, w) e = Mul(b, d) y = Mul(x, e)",
+              stored(v=1.0001, b=1000) + "d = Sub(v, v) e = Mul(b, d) y = Mul(x, e)"),
+             [step("before.y", {"x": "before.x", "w": "before.w", "b": "before.b", "v": "after.v"}, ["after.v", "before.u"], output=True)], through),
+        ]
+        for name, code, models, steps, rule in cases:
+            with self.subTest(name):
+                self.write_proof(models, steps, rule)
+                self.assertEqual(self.check().returncode, code, self.check().stderr)
+
+    def test_the_proof_of_a_result_is_composed_from_what_the_search_did(self):
+        rules = self.folder / "models"
+        self.assert_works(rulemill("rules", "import", ROOT / "data" / "rules" / "models.rules", "--out", rules))
+        for name in ("acnet_block", "lora_layer"):
+            model = ROOT / "data" / "models" / f"{name}.onnx"
+            self.assert_works(rulemill("optimize", model, "--rules", rules, "--out", self.after, "--no-benchmark", "--proof", self.proof))
+            steps = [fields(part[1]) for part in DatabaseFile(self.proof).parts if part[0] == STEP]
+            self.assertGreater(len(steps), 20)
+            self.assertTrue(all(part[0] != 1 for each in steps for part in each), "a step with a value is of a sweep")
+            self.assert_works(rulemill("check", model, self.after, "--proof", self.proof))
+        whole, refused = self.proof.read_bytes(), 0
+        for number in range(0, len(steps), 4):
+            self.edit(lambda parts, left=number: parts.remove([part for part in parts if part[0] == STEP][left]))
+            code = rulemill("check", model, self.after, "--proof", self.proof).returncode
+            self.assertIn(code, (0, 3))
+            refused += code == 3
+            self.proof.write_bytes(whole)
+        self.assertGreater(refused, 3)
+        self.edit(lambda parts: parts.__setitem__(slice(None), [part for part in parts if part[0] != STEP]))
+        self.assert_fails(rulemill("check", model, self.after, "--proof", self.proof), 3, "does not show that output")
+
+    def test_lemmas_show_nothing_that_is_no_instance_or_no_term(self):
+        def stored(**values):
+            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join([repr(float(value))] * 6)}}}" for name, value in values.items()) + "> "
+        product = numpy.float32(float(numpy.float32(1.5001)) * float(numpy.float32(1 / 3)))
+        below = numpy.nextafter(product, numpy.float32(0))
+        distributes = "(x[m, n], y[m, n], z[m, n])\n  add(mul(x, y), mul(x, z)) => mul(x, add(y, z))"
+        two = "p = Mul(x, z) q = Mul(x, x) y = Add(p, q)", "s = Add(z, x) y = Mul(x, s)"
+        folded = (stored(k=1.5001, h=numpy.float32(1 / 3)) + "t = Mul(x, k) y = Mul(t, h)", stored(v=product) + "y = Mul(x, v)")
+        turned = "(x[m, n], k[m, n], h[m, n])\n  mul(mul(x, k), h) => mul(x, mul(k, h))"
+        of = {name: f"before.{name}" for name in "xkh"}
+        matrix = "<float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[3] b = {1, 2, 3}> "
+        reading = "(x[m, n], w[n, n], b[n])\n  add_row(matmul(x, w), b) => product_and_row(x, w, b)"
+        constant = [[2, message([[1, b"mul(v0, v1)"], [2, message([[1, b"k"]])], [2, message([[1, b"h"]])]])], [6, term("after.v")]]
+        twice = (stored(k=1.5001, h=numpy.float32(1 / 3)) + "t = Mul(x, k) y = Mul(t, h)",
+                 stored(v=product, w=below) + "d = Sub(w, v) f = Add(v, d) y = Mul(x, f)")
+        cases = [("a true lemma", 0, two, [lemma(variables={"x": "before.x", "y": "before.z", "z": "before.x"})], distributes),
+                 ("another variable", 3, two, [lemma(variables={"x": "before.z", "y": "before.z", "z": "before.x"})], distributes),
+                 ("a value of the second model alone", 3, two, [lemma(variables={"x": "before.x", "y": "before.z", "z": "after.s"})], distributes),
+                 ("a variable without a value", 3, two, [lemma(variables={"x": "before.x", "y": "before.z"})], distributes),
+                 ("a folded constant", 0, folded, [lemma(variables=of), constant], turned),
+                 ("no term for it", 3, folded, [lemma(variables=of)], turned),
+                 ("a stored constant is no other one", 3, (folded[0], stored(v=below - 1e-3) + "y = Mul(x, v)"), [lemma(variables=of), constant], turned),
+                 ("a term for two constants", 3, twice, [lemma(variables=of), constant, [constant[0], [6, term("after.w")]]], turned),
+                 *((f"a number that is {value!r}", code, (f"<float s = {{{value!r}}}> y = Mul(x, s)", "<float s = {0.5}> y = Mul(x, s)"),
+                    [[[2, message([[1, b"half()"]])], [6, term(f"{model}.s")]] for model in ("before", "after")], "(x[m, n])\n  neg(neg(x)) => x")
+                   for value, code in ((0.5, 0), (0.50000006, 3))),
+                 *((f"a number that is {' and '.join(terms)}", code, ("<float s = {1}> y = Mul(x, s)", "<float s = {1}> y = Mul(x, s)"),
+                    [[[2, message([[1, text.encode()]])], [6, term("before.s")]] for text in terms], "(x[m, n])\n  neg(neg(x)) => x")
+                   for terms, code in ((["one()", "mul(two(), half())"], 0), (["one()", "add(one(), part_of_count(; n=100000000))"], 3),
+                                       (["add(one(), part_of_count(; n=100000000))"], 3))),
+                 ("a stored constant and its neighbour in the other model", 3,
+                  tuple(stored(w=weight, b=0.3) + "p = Mul(x, w) y = Add(p, b)" for weight in (0.1, 0.10000001)),
+                  [lemma(variables={"x": "before.w", "y": "before.b"}),
+                   [[2, message([[1, b"sub(add(v0, v1), v1)"], [2, message([[1, b"w"]])], [2, message([[1, b"b"]])]])], [6, term("after.w")]]],
+                  "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"),
+                 *((name, code, (matrix + "p = MatMul(x, w) y = Add(p, b)", weights + f"y = Gemm({rows}, w, b)"),
+                    [lemma(variables={"x": f"before.{of_x}", "w": "before.w", "b": "before.b"})] * count, reading)
+                   for name, code, weights, rows, of_x, count in (
+                       ("what the second model is read as", 0, matrix, "x", "x", 1), ("no reading", 3, matrix, "x", "x", 0),
+                       ("a reading of another value", 3, matrix, "x", "z", 1), ("a product of another value", 3, matrix, "z", "x", 1),
+                       ("a product with another matrix", 3, matrix.replace("8", "7"), "x", "x", 1))),
+                 *((f"a constant that is {value}", code, (stored(k=1, o=divisor) + "d = Div(k, o) s = Add(x, d) y = Sub(s, d)", "y = Identity(x)"),
+                    [lemma(variables={"x": "before.x", "y": "before.d"})], "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x")
+                   for value, divisor, code in (("a number", 1, 0), ("infinite", 0, 3))),
+                 ("a term over both models", 3, folded, [lemma(variables=of), [[2, message([[1, b"mul(v0, v1)"], [2, message([[1, b"k"]])], [2, message([[1, b"v"], [2, 1]])]])], constant[1]]], turned)]
+        for name, code, models, steps, rule in cases:
+            with self.subTest(name):
+                self.write_proof(models, steps, rule)
+                self.assertEqual(self.check().returncode, code, self.check().stderr)
+
+    def test_what_a_rule_drops_is_defined_wherever_the_first_model_is(self):
+        rule = "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"
+        whole, part = "d = {0} t = Add(x, d) y = Sub(t, d)", "y = Identity(x)"
+        of = {"x": "before.x", "y": "before.d"}
+        outputs = [step("before.y", {**of, "y": f"{model}.d"}, output=True) for model in ("before", "after")]
+        wide = f"wherever {self.before} is defined"
+        both = ("\nrule q(x[m, n], y[m, k])\n  split(concat(x, y; axis=1); axis=1, at=n).first, split(concat(x, y; axis=1); axis=1, at=n).second => x, y")
+        for name, code, models, steps, claim in (
+                ("an exponential that the first model computes", 0, (whole.format("Exp(z)"), part), outputs[:1], "for all inputs, as"),
+                ("a logarithm that the first model computes", 0, (whole.format("Log(z)"), part), outputs[:1], wide),
+                ("the same as a lemma", 0, (whole.format("Log(z)"), part), [lemma(variables=of)], wide),
+                ("a logarithm that both compute", 0, (whole.format("Log(z)"), "d = Log(z) t = Add(x, d) y = Sub(t, d)"), outputs[:1], "wherever they are defined"),
+                ("an exponential that the second model computes", 0, (part, whole.format("Exp(z)")), outputs[1:], "for all inputs, as"),
+                ("a logarithm that the second model computes", 3, (part, whole.format("Log(z)")), outputs[1:], ""),
+                *((f"two outputs of which one has the {function}", code,
+                   (part, f"<int64[2] s = {{3, 3}}> d = {function.capitalize()}(x) c = Concat<axis = 1>(x, d) y, r = Split<axis = 1>(c, s)"),
+                   [lemma(rule=b"q", variables={"x": "before.x"}) + [[4, message([[1, b"y"], [2, message(
+                       [[1, f"{function}(v0)".encode()], [2, message([[1, b"x"]])]])]])], [STEP_SIZE, message([[1, b"k"], [SIZE_VALUE, b"3"]])]]], "for all inputs" if code == 0 else "")
+                  for function, code in (("exp", 0), ("log", 3)))):
+            with self.subTest(name):
+                self.write_proof(models, steps, rule + both)
+                process = self.check()
+                self.assertEqual(process.returncode, code, process.stderr)
+                self.assertIn(claim, process.stdout)
+
+    def test_rules_with_terms_in_common_are_valid_in_any_order(self):
+        sums, maxima = "()\n  add({}) => count(; n=b)", "()\n  relu(count(; n={0})) => count(; n={0})"
+        of_both = ", ".join(counts := ["count(; n=5)", "count(; n=b - 5)"])
+        for first, second in ((sums.format(of_both), maxima.format("b - 5")), (maxima.format("b - 5"), sums.format(of_both)),
+                              (sums.format(", ".join(reversed(counts))), maxima.format("5"))):
+            with self.subTest(first):
+                self.write_proof(["y = Relu(x)"] * 2, [], f"{first}\nrule q{second}")
+                self.assert_works(self.check())
 
     def swap_models(self, parts):
         before, after = value_of(parts, BEFORE), value_of(parts, AFTER)

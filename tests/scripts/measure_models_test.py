@@ -167,12 +167,14 @@ class MeasureModels(unittest.TestCase):
                          "- form inference: 2 models, geometric mean 1.100;", "- form training: 2 models, geometric mean 0.975;",
                          "first and second measurement: c (cleaned) 0.980 and 1.010, d (cleaned) 0.970 and 0.960", "in both: 1\n"):
             self.assertIn(expected, printed)
+        printed = subprocess.run([sys.executable, MODELS / "table.py", self.out, "--faster"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual([line.split(" | ")[0] for line in printed.splitlines() if line.startswith("|")], ["| model", "|---|---|---|---|---|---|", "| a", "| b"])
         printed = subprocess.run([sys.executable, MODELS / "table.py", self.out, "--gains"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(printed.splitlines()[2:], ["| k | 2 | 1 | 1.10 | 1.00–1.21 | a 1.21 |", "| as they are trained | 2 | 0 | 0.97 | 0.97–0.98 | none |"])
 
     def test_pages_have_the_tables_of_the_stored_results(self):
         stored = max((MODELS.parent / "results").glob("models-table-*.json"))
-        for name, options in (("docs/results.md", []), ("README.md", ["--gains"])):
+        for name, options in (("bench/results/models-table.md", []), ("docs/results.md", ["--faster"]), ("README.md", ["--gains"])):
             page, copy = MODELS.parents[1] / name, self.folder / "page.md"
             copy.write_text(page.read_text())
             subprocess.run([sys.executable, MODELS / "table.py", stored, *options, "--into", copy], check=True)

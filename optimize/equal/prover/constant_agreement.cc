@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "optimize/model/evaluate.h"
+#include "optimize/cost/cost_model.h"
 #include "optimize/model/rounding.h"
 #include "runtime/text/error.h"
 
@@ -18,82 +18,118 @@ using algebra::Tracked;
 /// Elements of the largest constant that is computed.
 constexpr double max_computed_elements = 1 << 26;
 
-/// Errors of elements that are small beside the largest element.
+/// Elements of all constants in a term that is computed: they are in memory together.
+constexpr double max_term_elements = 1 << 28;
+
+/// Elements that are kept from one comparison to the next.
+constexpr std::size_t max_kept_elements = 1 << 24;
+
+/// Errors of elements that are small beside the largest element: where more is lost, a term may agree with anything.
 constexpr double max_relative_error = 0x1p-10;
 
 /// Elements of a constant that are kept, about.
 constexpr std::size_t max_samples = 64;
 
-/// Returns the elements of a value that depends on constants only, with bounds of their errors; nullptr if they are too
-/// many.
-std::shared_ptr<const algebra::Tensor> constant_elements(const GraphBank& bank, ValueId value) {
-  double count = 1;
-  for (const algebra::Poly& dim : bank.value(value).type.value_or({}))
-    count *= static_cast<double>(dim.constant().value_or(0));
-  if (!bank.value(value).type || count == 0 || count > max_computed_elements) return nullptr;
-  const auto no_input = [](ValueId) -> GraphEvaluator::TensorPtr {
-    throw runtime::Error("constant folding", "a constant depends on an input");
-  };
-  return GraphEvaluator(bank, {}, no_input, GraphEvaluator::Precision::Tracked).value(value);
-}
-
 Tracked element_of(const algebra::Tensor& tensor, std::size_t i) {
   return {tensor.values[i], tensor.errors.empty() ? 0 : tensor.errors[i]};
 }
 
-/// The smallest number that a type rounds with its relative error.
-double least_normal(DataType type) {
-  return type == DataType::Float64 ? 0x1p-1022 : type == DataType::Float16 ? 0x1p-14 : 0x1p-126;
-}
-
 /// Returns the difference in units of the bound of both errors, 0 if rounding to the type makes both equal; nullopt if
-/// it is too large.
-std::optional<double> difference_of(Tracked a, Tracked b, DataType type) {
-  if (!std::isfinite(a.value) || !std::isfinite(b.value)) {
-    const bool is_same = a.value == b.value || (std::isnan(a.value) && std::isnan(b.value));
-    return is_same ? std::optional(0.0) : std::nullopt;
-  }
+/// it is too large, or one has left the range of the type: then what is stored says nothing of the other. Only a number
+/// that underflows agrees with the stored one to which it is rounded, by at most half of the smallest number beyond
+/// twice its errors, if `are_small`: if numbers below the normal ones are less than a rounding error of others in these
+/// constants.
+std::optional<double> difference_of(Tracked a, Tracked b, DataType type, bool are_small) {
+  if (is_underflowed(a) || is_underflowed(b)) return std::nullopt;
   if (a.value == b.value) return 0;
+  const bool is_first_stored = is_in_range(a.value, type), is_second_stored = is_in_range(b.value, type);
+  const bool is_lost = !is_first_stored || !is_second_stored;
   const double first = rounded(a.value, type), second = rounded(b.value, type);
-  if (!std::isfinite(first) || !std::isfinite(second)) return std::nullopt;  // the type has no such numbers
-  if (first == second && std::abs(first) >= least_normal(type)) return 0;
-  const double error = a.error + b.error;
+  if (is_lost && (is_first_stored == is_second_stored || !are_small || !std::isfinite(first + second)))
+    return std::nullopt;
+  if (first == second) return 0;
+  const double error = a.error + b.error + (is_lost ? smallest_normal(type) / max_constant_errors : 0);
   if (error == 0 || std::isinf(error)) return std::nullopt;
-  const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * std::max(error, least_normal(type)));
+  const double difference = std::abs(a.value - b.value) / (unit_roundoff(type) * error);
   return difference <= max_constant_errors ? std::optional(difference) : std::nullopt;
 }
 
 /// Returns the largest difference of elements; nullopt if some do not agree.
 template <class At>
-std::optional<double> largest_difference(std::size_t count, DataType type, const At& at) {
+std::optional<double> largest_difference(std::size_t count, DataType type, bool are_small, const At& at) {
   double largest = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto [a, b] = at(i);
-    const auto difference = difference_of(a, b, type);
+    const auto difference = difference_of(a, b, type, are_small);
     if (!difference) return std::nullopt;
     largest = std::max(largest, *difference);
   }
   return largest;
 }
 
-bool has_small_errors(const algebra::Tensor& tensor, DataType type) {
-  const auto magnitude = [](double element) { return std::isfinite(element) ? std::abs(element) : 0; };
-  double largest = 0, error = 0;
-  for (const double element : tensor.values) largest = std::max(largest, magnitude(element));
-  for (const double each : tensor.errors) error = std::max(error, each);
-  return error * unit_roundoff(type) <= max_relative_error * largest;
+GraphEvaluator evaluator_of(const GraphBank& bank) {
+  const auto no_input = [](ValueId) -> GraphEvaluator::TensorPtr {
+    throw runtime::Error("constant folding", "a constant depends on an input");
+  };
+  return {bank, {}, no_input, GraphEvaluator::Precision::Tracked};
+}
+
+/// Returns the size of the largest element that is a real number.
+double largest_of(const algebra::Tensor& tensor) {
+  double largest = 0;
+  for (const double element : tensor.values)
+    if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
+  return largest;
 }
 
 }  // namespace
 
+double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_sizes) {
+  const Node& node = bank.node(id);
+  if (node.kind != Node::Kind::Algebra) return 0;
+  std::vector<std::vector<std::int64_t>> inputs;
+  for (const ValueId argument : node.arguments) inputs.push_back(at_sizes.dims(*bank.value(argument).type));
+  const std::optional<Work> work = work_of(bank.library(), bank.instance(node), inputs, at_sizes.dims(node.sizes));
+  return work ? work->product_flops / 2 + work->scalar_flops : 0;
+}
+
+ConstantComparison::ConstantComparison(const GraphBank& bank) : bank_(&bank), evaluator_(evaluator_of(bank)) {}
+
+/// Returns the number of elements: moving them takes time, too.
+double ConstantComparison::elements_in(ValueId constant) const {
+  double count = 1;
+  for (const algebra::Poly& dim : bank_->value(constant).type.value_or({}))
+    count *= static_cast<double>(dim.constant().value_or(0));
+  return count;
+}
+
+GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
+  const double count = elements_in(value);
+  if (!bank_->value(value).type || count == 0 || count > max_computed_elements) return nullptr;
+  if (evaluator_.kept_elements() > max_kept_elements) evaluator_ = evaluator_of(*bank_);
+  double elements = 0;
+  for (const NodeId id : bank_->live_nodes({&value, 1})) {
+    if (evaluator_.is_kept(bank_->node(id).outputs[0])) continue;
+    for (const ValueId output : bank_->node(id).outputs) elements += elements_in(output);
+    work_ += work_of_node(*bank_, id, evaluator_);
+  }
+  work_ += elements;
+  if (elements > max_term_elements) return nullptr;
+  return is_work_done() ? nullptr : evaluator_.kept_value(value);
+}
+
 const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
   const auto [found, is_new] = samples_.try_emplace(value);
   Sample& sample = found->second;
-  const auto elements = is_new ? constant_elements(*bank_, value) : nullptr;
+  const auto elements = is_new ? elements_of(value) : nullptr;
   if (!elements) return sample;
   sample.is_finite = std::ranges::all_of(elements->values, [](double element) { return std::isfinite(element); });
   sample.is_exact = std::ranges::all_of(elements->errors, [](double error) { return error == 0; });
-  sample.is_accurate = has_small_errors(*elements, bank_->value(value).type.data_type);
+  const DataType type = bank_->value(value).type.data_type;
+  const double roundoff = unit_roundoff(type), largest = largest_of(*elements);
+  const double error = elements->errors.empty() ? 0 : std::ranges::max(elements->errors);
+  sample.is_accurate = error * roundoff <= max_relative_error * largest;
+  sample.has_large = smallest_normal(type) <= roundoff * largest;
   const std::size_t step = std::max<std::size_t>(1, elements->values.size() / max_samples);
   for (std::size_t i = 0; i < elements->values.size(); i += step) sample.elements.push_back(element_of(*elements, i));
   return sample;
@@ -107,22 +143,46 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   if (are_stored || !first_node.constant || !second_node.constant || !type || type != bank_->value(b).type ||
       !is_float(type.data_type))
     return std::nullopt;
+  if (!sample(a).is_accurate || !sample(b).is_accurate) return std::nullopt;
   const std::vector<Tracked> first = sample(a).elements;  // a copy, because the table may grow
   const std::vector<Tracked>& second = sample(b).elements;
-  if (first.empty() || second.empty() || !largest_difference(first.size(), type.data_type, [&](std::size_t i) {
-        return std::pair(first[i], second[i]);
-      })) {
+  const bool are_small = sample(a).has_large && sample(b).has_large;
+  if (first.empty() || second.empty() ||
+      !largest_difference(first.size(), type.data_type, are_small,
+                          [&](std::size_t i) { return std::pair(first[i], second[i]); })) {
     return std::nullopt;
   }
-  if (are_of_one_model(a, b) && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
-  const auto [known, is_new] = differences_.try_emplace({a, b});
+  const bool are_of_one = are_of_one_model(a, b);
+  if (are_of_one && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
+  const auto [known, is_new] = agreements_.try_emplace({a, b});
   if (is_new) {
-    const auto before = constant_elements(*bank_, a), after = constant_elements(*bank_, b);
-    known->second = largest_difference(before->values.size(), type.data_type, [&](std::size_t i) {
+    const auto before = elements_of(a), after = elements_of(b);
+    if (!before || !after) return std::nullopt;
+    known->second.is_identical = before->values == after->values;
+    known->second.difference = largest_difference(before->values.size(), type.data_type, are_small, [&](std::size_t i) {
       return std::pair(element_of(*before, i), element_of(*after, i));
     });
   }
-  return known->second;
+  const Agreement& agreement = known->second;
+  if (!agreement.difference || (are_of_one && !agreement.is_identical)) return std::nullopt;
+  const bool is_first_stored = first_node.kind == Node::Kind::Constant;
+  if ((is_first_stored || second_node.kind == Node::Kind::Constant) &&
+      !stands_for(is_first_stored ? b : a, is_first_stored ? a : b))
+    return std::nullopt;
+  return agreement.difference;
+}
+
+std::string ConstantComparison::content(ValueId constant) {
+  const auto elements = elements_of(constant);
+  const auto type = static_cast<int>(bank_->value(constant).type.data_type);
+  return elements ? std::to_string(type) + digest(*elements) : "";
+}
+
+/// A computed constant stands for one stored number: else two that differ by a rounding error would be equal.
+bool ConstantComparison::stands_for(ValueId computed, ValueId stored) {
+  const ValueId known = stored_for_.try_emplace(computed, stored).first->second;
+  const auto values = [&](ValueId constant) { return bank_->tensor(bank_->node_of(constant).source); };
+  return known == stored || values(known)->values == values(stored)->values;
 }
 
 /// Operators without inputs are of no model.
@@ -142,16 +202,16 @@ bool ConstantComparison::are_of_one_model(ValueId a, ValueId b) const {
 
 const std::optional<ConstantView>& ConstantComparison::view(ValueId part, ValueId whole) {
   const auto [known, is_new] = views_.try_emplace({part, whole});
-  const auto elements = is_new ? constant_elements(*bank_, part) : nullptr;
-  const auto others = elements ? constant_elements(*bank_, whole) : nullptr;
+  const auto elements = is_new ? elements_of(part) : nullptr;
+  const auto others = elements ? elements_of(whole) : nullptr;
   if (others) known->second = find_view(*elements, *others);
   return known->second;
 }
 
 bool ConstantComparison::has_block(ValueId whole, std::size_t axis, std::int64_t begin, ValueId part) {
   const auto [known, is_new] = blocks_.try_emplace({whole, axis, begin, part});
-  const auto elements = is_new ? constant_elements(*bank_, whole) : nullptr;
-  const auto others = elements ? constant_elements(*bank_, part) : nullptr;
+  const auto elements = is_new ? elements_of(whole) : nullptr;
+  const auto others = elements ? elements_of(part) : nullptr;
   if (others) known->second = optimize::has_block(*elements, axis, begin, *others);
   return known->second;
 }

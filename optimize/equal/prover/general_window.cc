@@ -110,6 +110,7 @@ class Generalization {
  private:
   std::set<std::int64_t> numbers(NumberForm form, const std::set<std::int64_t>& fixed) const {
     std::set<std::int64_t> found;
+    if (form == NumberForm::Numbers) return found;
     for_each_size([&](const algebra::Poly& size) {
       const std::int64_t number = size.constant().value_or(0);
       if (number > (form == NumberForm::SmallLiteral ? max_small_number : 1) && !fixed.contains(number))

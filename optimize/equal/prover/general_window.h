@@ -46,10 +46,10 @@ enum class NumberForm : std::uint8_t {
   Independent,   // a size each: 64 may be the square of 8 by chance
   Literals,      // as Products, and scalar constants such as -1 and 0.25 are these numbers, others are positive
   Multiples,     // numbers among the parameters, such as strides, stay; sizes of inputs may be multiples of them
+  Numbers,       // all stay: a statement that is true of them need not be true of other sizes
 };
 
-/// `names` are the sizes that stand for numbers, shared by all windows; it grows. `known`: terms of constants that are
-/// not searched.
+/// `names`: the sizes that stand for numbers, shared by all windows; it grows. `known`: terms that are not searched.
 GeneralWindow generalize(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
                          const Region& window, NumberForm form, std::vector<algebra::Poly>& names,
                          std::span<const KnownConstant> known = {});

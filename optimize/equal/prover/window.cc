@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "algebra/terms/rule_text.h"
+
 namespace rulemill::optimize {
 
 namespace {
@@ -157,6 +159,24 @@ class WindowBuilder {
 };
 
 }  // namespace
+
+bool is_partial(const GraphBank& bank, const Node& node) {
+  return node.kind == Node::Kind::Algebra && !node.constant &&
+         algebra::applies_partial_function(bank.instance(node), bank.library());
+}
+
+std::optional<ValueId> undefined_below(const GraphBank& bank, std::span<const ValueId> values,
+                                       const std::unordered_set<ValueId>& defined, ConstantComparison& constants) {
+  for (const NodeId id : bank.live_nodes(values)) {
+    const Node& node = bank.node(id);
+    for (const ValueId output : node.outputs) {
+      if (defined.contains(output)) continue;
+      if (node.constant ? !constants.is_finite(output) : node.kind == Node::Kind::Opaque || is_partial(bank, node))
+        return output;
+    }
+  }
+  return std::nullopt;
+}
 
 std::set<std::uint32_t> values_below(const RegionGraph& graph, std::uint32_t output) {
   std::set<std::uint32_t> reached = {output};

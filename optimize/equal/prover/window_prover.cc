@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "algebra/terms/rule_text.h"
 #include "egraph/explain.h"
 #include "optimize/equal/prover/leaf_definition.h"
 #include "optimize/search/extraction.h"
@@ -26,8 +27,7 @@ constexpr std::uint32_t max_rounds = 16;
 /// Improvement passes of an extraction.
 constexpr std::size_t extraction_passes = 20;
 
-/// Larger than those of the optimizer: a window has a goal, and the folded constants of several rewrites are rebuilt at
-/// once.
+/// Larger than those of the optimizer: a window has a goal, and several rewrites' folded constants are rebuilt at once.
 egraph::Limits window_limits(egraph::Limits limits) {
   limits.nodes = 12000;
   limits.matches = 240000;
@@ -42,14 +42,19 @@ struct WindowProver::Impl : RegionEGraph {
   Impl(GraphBank& graph_bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
        ConstantComparison& comparison, ConstantOperators& operators)
       : RegionEGraph(graph_bank), constants(comparison), constant_operators(operators) {
-    for (std::uint32_t r = 0; r < rules.size(); ++r) add_rule(rules[r], r, terms, /*any_direction=*/true);
+    for (std::uint32_t r = 0; r < rules.size(); ++r) {
+      add_rule(rules[r], r, terms, /*any_direction=*/true);
+      for (const algebra::TermId each : algebra::dropped_variables(rules[r].rule, terms))
+        dropped[r].push_back(static_cast<std::size_t>(std::ranges::find(rules[r].rule.variables, each) -
+                                                      rules[r].rule.variables.begin()));
+    }
   }
 
   std::optional<WindowProof> prove(Region window);
   bool saturate(const Region& window, bool core_only);
   bool simplify(Region& window);
-  bool add_constant_leaves(Region& window, const Extraction& extraction, std::span<const ENodeId> order,
-                           std::map<EClassId, std::uint32_t>& numbers);
+  bool add_constant_leaves(Region& window, const Extraction& extraction, std::span<const EClassId> roots,
+                           std::span<const ENodeId> order, std::map<EClassId, std::uint32_t>& numbers);
   std::uint32_t constant_leaf(Region& window, ValueId value);
   void add_window(const Region& window);
   void add_constant_operators(ValueId constant, EClassId leaf);
@@ -59,8 +64,10 @@ struct WindowProver::Impl : RegionEGraph {
 
   ConstantComparison& constants;
   ConstantOperators& constant_operators;
-  std::vector<LeafDefinition> definitions;  // in the current window
-  ENodeId window_end = 0;                   // of the window's own nodes in the e-graph
+  std::vector<LeafDefinition> definitions;                    // in the current window
+  ENodeId window_end = 0;                                     // of the window's own nodes in the e-graph
+  std::map<std::uint32_t, std::vector<std::size_t>> dropped;  // numbers of variables that a rule drops, by rule
+  bool is_partial = false;  // the window that is proved has values that may be undefined
   WindowProof proof;
   std::size_t own_leaves = 0;                                  // of the window that is proved
   std::map<std::string, std::optional<WindowProof>> searched;  // by window
@@ -70,6 +77,9 @@ std::optional<WindowProof> WindowProver::Impl::prove(Region window) {
   definitions.clear();
   proof = {};
   own_leaves = window.leaves.size();
+  is_partial = std::ranges::any_of(window.graph.nodes, [&](const RegionNode& node) {
+    return algebra::applies_partial_function(bank.library().instance(node.instance), bank.library());
+  });
   for (std::uint32_t round = 0; round < max_rounds; ++round) {
     bool is_smaller = false;
     for (const bool core_only : {true, false}) {
@@ -107,7 +117,7 @@ bool WindowProver::Impl::simplify(Region& window) {
 
   const std::vector<ENodeId> order = extraction.order(roots);
   std::map<EClassId, std::uint32_t> numbers;  // by class: of values of the new graph
-  if (!add_constant_leaves(window, extraction, order, numbers)) return false;
+  if (!add_constant_leaves(window, extraction, roots, order, numbers)) return false;
   RegionGraph graph;
   graph.leaves = static_cast<std::uint32_t>(window.leaves.size());
   std::uint32_t next = graph.leaves;
@@ -148,18 +158,20 @@ bool WindowProver::Impl::simplify(Region& window) {
   return true;
 }
 
-/// Builds the constants of the extracted graph. Those that other nodes use become leaves of the window.
+/// Builds the constants of the extracted graph. Those that other nodes use, or that are its roots, become leaves of the
+/// window.
 bool WindowProver::Impl::add_constant_leaves(Region& window, const Extraction& extraction,
-                                             std::span<const ENodeId> order,
+                                             std::span<const EClassId> roots, std::span<const ENodeId> order,
                                              std::map<EClassId, std::uint32_t>& numbers) {
   const DataType type = bank.value(window.outputs[0]).type.data_type;
   std::map<EClassId, ValueId> built;
+  const auto add_leaf_of = [&](EClassId value) {
+    const auto constant = built.find(egraph.find(value));
+    if (constant != built.end()) numbers.emplace(constant->first, constant_leaf(window, constant->second));
+  };
   for (const ENodeId node : order) {
     if (!egraph.is_constant_node(node)) {
-      for (const EClassId argument : egraph.arguments(node)) {
-        const auto constant = built.find(egraph.find(argument));
-        if (constant != built.end()) numbers.emplace(constant->first, constant_leaf(window, constant->second));
-      }
+      for (const EClassId argument : egraph.arguments(node)) add_leaf_of(argument);
       continue;
     }
     std::vector<ValueId> arguments;
@@ -179,6 +191,7 @@ bool WindowProver::Impl::add_constant_leaves(Region& window, const Extraction& e
     for (std::uint32_t o = 0; o < egraph.output_count(node); ++o)
       built.emplace(egraph.find(egraph.output(node, o)), bank.node(*created).outputs[o]);
   }
+  std::ranges::for_each(roots, add_leaf_of);
   return true;
 }
 
@@ -254,8 +267,13 @@ bool WindowProver::Impl::define_leaves(const Region& window) {
 void WindowProver::Impl::explain(std::span<const std::pair<EClassId, EClassId>> equal) {
   egraph::Explainer explainer(saturation, egraph);
   for (const auto& [a, b] : equal) explainer.add(a, b);
-  for (const std::uint32_t number : explainer.applications())
-    proof.rules.push_back(rule_numbers[saturation.application(number).direction.rule]);
+  for (const std::uint32_t number : explainer.applications()) {
+    const egraph::Application& application = saturation.application(number);
+    proof.rules.push_back(rule_numbers[application.direction.rule]);
+    const auto variables = saturation.words(application);
+    for (const std::size_t each : dropped[proof.rules.back()])
+      proof.drops |= is_partial && !egraph.is_constant_class(variables[each]);
+  }
 }
 
 WindowProver::WindowProver(GraphBank& bank, const algebra::TermBank& terms,

@@ -1,7 +1,6 @@
 // Proof that the two outputs of a window are equal for all values of its leaves: rules are applied in an e-graph until
 // both are in one class. As long as they are not, the smallest graph for both is searched in its place, with a leaf for
-// each constant that it computes, so that many rewrites fit into the limits. Constants are merged if their values
-// agree.
+// each constant that it computes, so that many rewrites fit into the limits. Constants that agree are merged.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +26,7 @@ struct WindowProof {
   std::uint32_t constants = 0;       // that were compared by value
   double constant_difference = 0;    // the largest
   std::vector<KnownConstant> known;  // what leaves were found to be
+  bool drops = false;                // a rule drops what may be undefined at some inputs
 };
 
 class WindowProver {
@@ -36,8 +36,7 @@ class WindowProver {
                ConstantComparison& constants, ConstantOperators& operators);
   ~WindowProver();
 
-  /// Returns nullopt if the rules do not show within the limits that the region's first two outputs are equal. A window
-  /// is searched once.
+  /// Returns nullopt if rules do not show within the limits that the region's first two outputs are equal.
   std::optional<WindowProof> prove(const Region& window);
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "algebra/terms/match_sizes.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
 #include "algebra/terms/typing.h"
@@ -36,16 +37,23 @@ std::pair<std::vector<algebra::TermId>, std::vector<algebra::Shape>> at_actual_s
 }
 
 /// Returns the rule as it is typed, which may relate its sizes, and has the condition under which it is well-typed;
-/// nullopt if the window is no instance of it.
-std::optional<std::string> with_condition(const algebra::Rule& rule, const GeneralWindow& general,
-                                          algebra::TermBank& terms, GraphBank& bank) {
+/// nullopt if the window is no instance of it. Adds what its new sizes stand for: a size may be 4·d where heads are 4.
+std::optional<std::string> with_condition(const algebra::Rule& rule, GeneralWindow& general, algebra::TermBank& terms,
+                                          GraphBank& bank) {
   const auto typed = algebra::try_typing(rule, terms, bank.symbols());
-  if (!typed || at_actual_sizes(typed->rule, general.actual, terms, bank.symbols()) !=
-                    at_actual_sizes(rule, general.actual, terms, bank.symbols()))
-    return std::nullopt;
+  if (!typed) return std::nullopt;
+  const auto actual = at_actual_sizes(rule, general.actual, terms, bank.symbols());
+  std::vector<std::pair<algebra::Poly, algebra::Poly>> sizes;  // of the typed rule, and what they are
+  for (const auto& [atom, size] : general.actual) sizes.emplace_back(algebra::Poly(atom), size);
+  for (std::size_t i = 0; i < actual.second.size(); ++i) {
+    for (std::size_t d = 0; d < actual.second[i].size(); ++d)
+      sizes.emplace_back(typed->rule.shapes[i][d], actual.second[i][d]);
+  }
+  if (auto all = algebra::match_sizes(sizes, bank.symbols(), typed->rule.condition)) general.actual = std::move(*all);
+  if (at_actual_sizes(typed->rule, general.actual, terms, bank.symbols()) != actual) return std::nullopt;
   for (const algebra::SizeCondition& condition : typed->rule.condition) {
-    const algebra::SizeCondition actual = algebra::substitute(condition, general.actual, bank.symbols());
-    if (algebra::holds(actual, bank.symbols()) != algebra::Truth::Yes) return std::nullopt;
+    const algebra::SizeCondition known = algebra::substitute(condition, general.actual, bank.symbols());
+    if (algebra::holds(known, bank.symbols()) != algebra::Truth::Yes) return std::nullopt;
   }
   return algebra::to_string(typed->rule, terms, bank.symbols());
 }
@@ -95,7 +103,7 @@ StatementInstance instance_of(const GeneralWindow& general, const Region& window
 
 /// Returns the rule of one window; nullopt if each side depends on a leaf that the other one does not have. One may:
 /// a sum that a normalization returns next to its result does not depend on the scale.
-std::optional<std::string> statement_of(const GeneralWindow& general, const RegionGraph& graph, GraphBank& bank) {
+std::optional<std::string> statement_of(GeneralWindow& general, const RegionGraph& graph, GraphBank& bank) {
   algebra::TermBank terms(bank.library());
   std::vector<algebra::TermId> values;  // by value of the window
   std::unordered_map<algebra::TermId, algebra::Shape> shapes;
@@ -158,9 +166,9 @@ std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effo
   if (!proof_ || window.graph.nodes.size() > max_nodes) return std::nullopt;
   if (effort == Effort::Known && known_.proved.empty()) return std::nullopt;
   for (const NumberForm form : {NumberForm::Products, NumberForm::SmallLiteral, NumberForm::Multiples,
-                                NumberForm::Independent, NumberForm::Literals}) {
-    const GeneralWindow general =
-        generalize(bank_, constants_, operators_, window, form, known_.sizes, known_constants);
+                                NumberForm::Independent, NumberForm::Literals, NumberForm::Numbers}) {
+    if (form == NumberForm::Numbers && max_nodes != max_shown_nodes) continue;
+    GeneralWindow general = generalize(bank_, constants_, operators_, window, form, known_.sizes, known_constants);
     auto statement = statement_of(general, window.graph, bank_);
     if (!statement) continue;
     auto known = known_.proved.find(*statement);

@@ -14,7 +14,6 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace rulemill::optimize::gpu {
-
 namespace {
 
 constexpr float one = 1, zero = 0;
@@ -171,13 +170,12 @@ class ConvolutionCall final : public LibraryCall {
 
   /// Enqueues the calls of the method.
   Outcome run() const {
-    if (method_.fused) {
+    if (method_.fused)
       return {cudnnConvolutionBiasActivationForward(
                   context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_, type_.get(), method_.algorithm,
                   context_.workspace.get(), LibraryContext::workspace_bytes, &zero, y_type_.get(), y_, bias_type_.get(),
                   bias_, fused_activation_.get(), y_type_.get(), y_),
               "cudnnConvolutionBiasActivationForward"};
-    }
     Outcome outcome{cudnnConvolutionForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_,
                                             type_.get(), method_.algorithm, context_.workspace.get(),
                                             LibraryContext::workspace_bytes, &zero, y_type_.get(), y_),

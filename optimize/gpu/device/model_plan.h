@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "optimize/cost/input_shapes.h"
 #include "optimize/gpu/device/plan_executor.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "runtime/text/error.h"
@@ -71,11 +70,10 @@ std::string source_of(const Function& function) {
     } else {
       const std::string b = stack.back();
       stack.pop_back();
-      if (is_unary(node.op)) {
+      if (is_unary(node.op))
         stack.push_back(step(node.op, b, b));
-      } else {
+      else
         stack.back() = step(node.op, stack.back(), b);
-      }
     }
   }
   std::string parameters;

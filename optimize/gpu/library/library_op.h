@@ -1,7 +1,6 @@
 // Operations that cuDNN and cuBLAS compute, and the context in which expressions are matched with them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -1,5 +1,4 @@
 // Softmax along one axis, as three tensors: the maximum, the exponentials and the quotients.
-#include <algorithm>
 
 #include "optimize/gpu/library/match.h"
 

@@ -62,9 +62,8 @@ class LayoutChooser {
   LayoutChoice layout_choice(const Operation& operation, std::uint32_t read, bool is_window) {
     if (operation.expr != nullptr) return kernel_layout_choice(*operation.expr, operation.out, read);
     const bool is_image = can_be_channels_last(graph_.dims[read]) && is_window;
-    if (is_constant_[read]) {
+    if (is_constant_[read])
       return {row_major_, is_image ? std::optional(std::array{Layout::RowMajor, Layout::ChannelsLast}) : std::nullopt};
-    }
     if (is_image && operation.pads_image && read == std::get<Convolution>(operation.op).image)
       return padding_layout_choice(operation.out, read);
     const std::uint32_t variable = is_image ? operation.out : row_major_;
@@ -209,10 +208,9 @@ class LayoutChooser {
 }  // namespace
 
 std::string describe(const LayoutQuery& query) {
-  if (const auto* pool = std::get_if<Pooling>(&query.op)) {
+  if (const auto* pool = std::get_if<Pooling>(&query.op))
     return fmt::format("{} pool {}, window {}, stride {}, pad {}, {}", pool->mean ? "mean" : "max", joined(query.image),
                        joined(pool->window), joined(pool->stride), joined(pool->pad), layout_name(query.layout));
-  }
   const auto& convolution = std::get<Convolution>(query.op);
   return fmt::format("convolution {} * {}, stride {}, dilation {}, pad {}-{}{}{}, {}", joined(query.image),
                      joined(query.filters), joined(convolution.stride), joined(convolution.dilation),

@@ -17,10 +17,9 @@ struct CleanResult {
   std::uint64_t nodes_before = 0, nodes_after = 0;
 };
 
-/// Cleans a model in place; if nothing is redundant, Constant nodes may still have become initializers, and
-/// numbers may have lost their dimensions. Inputs,
-/// outputs, opsets and metadata stay, and values that remain keep their names. Throws InputError if the model is
-/// inconsistent.
+/// Cleans a model in place; if nothing is redundant, Constant nodes may still have become initializers, and numbers may
+/// have lost their dimensions. Inputs, outputs, opsets and metadata stay, and values that remain keep their names.
+/// Throws InputError if the model is inconsistent.
 CleanResult clean_model(OnnxModel& model, NodeInference& inference);
 
 /// Counts the nodes of the main graph by operator, without Constant nodes.

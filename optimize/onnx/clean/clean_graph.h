@@ -12,7 +12,6 @@
 #include <unordered_set>
 
 #include "optimize/onnx/format/model_proto.h"
-#include "optimize/onnx/import.h"
 #include "optimize/onnx/operators/onnx_operators.h"
 
 namespace rulemill::optimize {
@@ -102,8 +101,7 @@ class CleanGraph {
     if (changed) finish();
     return changed;
   }
-  /// Removes the nodes whose first output `returned_input` finds to be that input. Where replace() is not possible, it
-  /// becomes an Identity.
+  /// Removes the nodes whose first output is the input that `returned_input` finds, or makes them an Identity.
   bool remove_nodes(const std::function<std::optional<int>(const onnx::NodeProto&)>& returned_input);
 
  private:

@@ -26,8 +26,7 @@ bool remove_full_updates(CleanGraph& graph);
 bool merge_duplicate_nodes(CleanGraph& graph);
 /// Merges initializers of equal content.
 bool merge_duplicate_initializers(CleanGraph& graph);
-/// Merges a movement of elements with the one before it: transposes, reshapes, slices, concatenations, added
-/// dimensions.
+/// Merges a movement of elements with the one before it: transposes, reshapes, slices, joins, added dimensions.
 bool merge_movements(CleanGraph& graph);
 /// Removes reshapes before elementwise operators whose results are reshaped again.
 bool remove_inner_reshapes(CleanGraph& graph);

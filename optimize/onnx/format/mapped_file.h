@@ -10,8 +10,7 @@ namespace rulemill::optimize {
 
 class MappedFile {
  public:
-  /// Throws InputError(place, …) if the file does not exist, cannot be read, or is not a regular file; never blocks on
-  /// a pipe.
+  /// Throws InputError(place, …) if the file does not exist, cannot be read, or is not a regular file, such as a pipe.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path, const std::string& place);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

@@ -39,8 +39,7 @@ class ExternalFiles {
  public:
   ExternalFiles(OnnxModel::Proto& proto, std::filesystem::path folder) : proto_(proto), folder_(std::move(folder)) {}
 
-  /// Returns the bytes of an external tensor. Throws InputError if the file is missing, too short, or outside the
-  /// model's folder.
+  /// Returns an external tensor's bytes. Throws InputError if the file is missing, too short, or not in the folder.
   std::string_view data(const onnx::TensorProto& tensor) {
     const std::string place = proto_.origin + ": external data of " + printable(tensor.name());
     const std::string_view bytes = file(external_data_value(tensor, "location"), place);
@@ -203,8 +202,7 @@ struct ByteChunks {
 
 constexpr std::uint64_t min_external_bytes = 1024, alignment = 4096;
 
-/// Serializes the model. Initializers are inline; if `external` is given, those above a size go there and refer to the
-/// file `external_name`.
+/// Serializes the model. Initializers above a size go to `external`, if given, and refer to the file `external_name`.
 ByteChunks serialize_model(const OnnxModel::Proto& proto, ByteChunks* external, const std::string& external_name) {
   onnx::ModelProto header = proto.model;
   onnx::GraphProto graph;

@@ -27,8 +27,7 @@ class OnnxModel {
   OnnxModel& operator=(OnnxModel&&) noexcept;
   ~OnnxModel();
 
-  /// Reads a model and its external data from the same folder. Throws InputError if it is unreadable, not ONNX, or
-  /// malformed.
+  /// Reads a model and its external data from the same folder. Throws InputError if it is no well-formed ONNX model.
   static OnnxModel read(const std::filesystem::path& path);
   /// Parses a model. `origin` is its name in messages; `folder` contains its external data.
   static OnnxModel parse(std::string_view bytes, const std::string& origin, const std::filesystem::path& folder = {});

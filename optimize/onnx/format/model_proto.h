@@ -66,8 +66,7 @@ std::optional<DataType> to_data_type(int onnx_type);
 int to_onnx_type(DataType data_type);
 /// Decodes raw bytes.
 std::vector<double> decode_elements(int onnx_type, std::string_view raw);
-/// Converts a tensor; nullopt if its type is unsupported, its data do not match its shape, or an integer is not exact
-/// in float32.
+/// Converts a tensor; nullopt if its type or data do not fit, or an integer is not exact in float32.
 std::optional<algebra::Tensor> to_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw);
 /// Rounds each number once. Throws Error if a finite number overflows.
 onnx::TensorProto make_tensor_proto(const std::string& name, const algebra::Tensor& tensor,

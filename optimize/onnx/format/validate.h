@@ -1,6 +1,5 @@
-// Validation of a model before anything else reads it: names are unique and defined before use, tensors have as much
-// data as their dimensions require, functions are not recursive, the opset exists. It is independent of the semantics
-// of operators.
+// Validation of a model before anything else reads it, whatever operators mean: names are unique and defined before
+// use, tensors have as much data as their dimensions require, functions are not recursive, the opset exists.
 #pragma once
 
 #include "optimize/onnx/format/model_proto.h"

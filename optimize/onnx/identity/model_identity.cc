@@ -1,22 +1,21 @@
 #include "optimize/onnx/identity/model_identity.h"
 
+#include <google/protobuf/unknown_field_set.h>
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/operators/node_arguments.h"
+#include "optimize/onnx/raised_opset.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 std::string describe_item(const InterfaceItem& item) {
@@ -54,16 +53,10 @@ std::string digest_of(std::string_view bytes) { return runtime::to_hex(runtime::
 /// The elements as raw bytes: integers may be stored in typed fields, too.
 std::string element_bytes(onnx::TensorProto tensor, std::optional<std::string_view> raw) {
   if (raw) return std::string(*raw);
-  const auto copy = [](const auto& field) {
-    using Element = std::decay_t<decltype(*field.begin())>;
-    std::string bytes(static_cast<std::size_t>(field.size()) * sizeof(Element), '\0');
-    if (!bytes.empty()) std::memcpy(bytes.data(), field.data(), bytes.size());
-    return bytes;
-  };
-  if (tensor.data_type() == onnx::TensorProto::INT64) return copy(tensor.int64_data());
-  if (tensor.data_type() == onnx::TensorProto::INT32) return copy(tensor.int32_data());
-  if (tensor.data_type() == onnx::TensorProto::FLOAT) return copy(tensor.float_data());
-  if (tensor.data_type() == onnx::TensorProto::DOUBLE) return copy(tensor.double_data());
+  const int type = tensor.data_type();
+  if (type == onnx::TensorProto::INT64 || type == onnx::TensorProto::INT32 || type == onnx::TensorProto::FLOAT ||
+      type == onnx::TensorProto::DOUBLE)
+    return encode_typed_fields(tensor);
   tensor.clear_name();
   tensor.clear_doc_string();
   return tensor.SerializeAsString();
@@ -131,8 +124,7 @@ class NodeKeys {
 
  private:
   std::string function_key(const onnx::NodeProto& node) const {
-    std::string key =
-        unnamed(node).SerializeAsString() + "\n" + domain_of(node.domain()) + "\n" + version_of(node) + "\n";
+    std::string key = operator_bytes(node) + "\n" + domain_of(node.domain()) + "\n" + version_of(node) + "\n";
     const auto shape_of = [](const auto& names) {
       std::string present;
       for (const std::string& name : names) present += name.empty() ? '-' : 'x';
@@ -152,15 +144,21 @@ class NodeKeys {
 
   static std::string domain_of(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-  /// Keeps the operator, and fields that this version of ONNX does not know.
-  static onnx::NodeProto unnamed(onnx::NodeProto node) {
+  /// Returns the operator, and fields that this version of ONNX may not know, but for notes on the node.
+  static std::string operator_bytes(onnx::NodeProto node) {
     node.clear_name();
     node.clear_doc_string();
     node.clear_input();
     node.clear_output();
     node.clear_attribute();
     node.clear_domain();
-    return node;
+    google::protobuf::UnknownFieldSet fields;
+    fields.ParseFromString(node.SerializeAsString());
+    constexpr int metadata_field = 9;
+    fields.DeleteByNumber(metadata_field);
+    std::string bytes;
+    fields.SerializeToString(&bytes);
+    return bytes;
   }
 
   /// A Constant node has the key of an initializer of the same content.
@@ -214,11 +212,12 @@ class NodeKeys {
            });
   }
 
-  /// The version that defined the operator, if the ONNX library is not older than the model's. What a name inside of a
+  /// The version that defined the operator as it is, if it is known. What a name inside of a
   /// subgraph or function means depends on all versions and functions.
   std::string version_of(const onnx::NodeProto& node) const {
     const auto found = versions_.find(domain_of(node.domain()));
     std::int64_t version = found == versions_.end() ? 0 : found->second;
+    if (is_standard(node)) version = equivalent_opset(node.op_type(), version);
     const auto* schema = is_standard(node) && version <= latest_known_version()
                              ? onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version), "")
                              : nullptr;

@@ -18,7 +18,6 @@
 #include "runtime/text/printable.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::InputError;
@@ -71,8 +70,7 @@ class DeclaredInputs {
     return std::ranges::any_of(inputs_, [&](const auto* input) { return input->name() == name; });
   }
 
-  /// Adds default values of inputs. Throws InputError unless the set then has a tensor of fitting type for each input
-  /// and no other.
+  /// Adds default values of inputs. Throws InputError unless the set then has tensors that fit, for the inputs only.
   void complete(InputSet& set) const {
     for (const auto& [name, tensor] : set.tensors) {
       if (!contains(name))

@@ -2,23 +2,17 @@
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
-
 #include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
 #include <cstring>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "runtime/text/error.h"
 #include "runtime/text/printable.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::InputError;
@@ -122,8 +116,7 @@ class ZipReader {
   const std::string& place_;
 };
 
-/// Returns the content of each file by name, verified by its checksum. `place` is the archive in messages. Throws
-/// InputError.
+/// Returns the checked content of each file by name. `place` is the archive in messages. Throws InputError.
 std::map<std::string, std::string> parse_zip(std::string_view bytes, const std::string& place) {
   return ZipReader(bytes, place).files();
 }

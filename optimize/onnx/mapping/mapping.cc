@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 namespace rulemill::optimize {
-
 namespace {
 
 OnnxLiteral evaluate_value(const algebra::OnnxValue& value, std::span<const algebra::Poly> sizes,
@@ -56,7 +54,9 @@ algebra::Poly resolve_negative(algebra::Poly element, const algebra::Poly& end) 
   return number && *number < 0 ? element + end : element;
 }
 
+/// Positions before the first element, at which a negative step ends, are one.
 algebra::Poly clamp_to_end(const algebra::Poly& element, const algebra::Poly& end) {
+  if (const auto given = element.constant(); given && *given <= -end_marker) return algebra::Poly(-end_marker);
   const algebra::Poly value = resolve_negative(element, end);
   const auto number = value.constant(), last = end.constant();
   if (number && *number >= end_marker) return end;

@@ -44,8 +44,7 @@ struct OnnxNodeSpec {
 OnnxLiteral normalize(const algebra::OnnxValue& value, OnnxLiteral literal, std::span<const algebra::Poly> sizes,
                       algebra::Symbols& symbols);
 
-/// Returns why the node does not match the mapping at these sizes; empty if it does. Does not check inputs that are
-/// arguments.
+/// Returns why the node, but for its arguments, does not match the mapping at these sizes; empty if it does.
 std::string find_mismatch(const algebra::OnnxMapping& mapping, const NodeDescription& description,
                           std::span<const algebra::Poly> sizes, algebra::Symbols& symbols);
 

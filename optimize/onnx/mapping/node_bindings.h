@@ -15,8 +15,7 @@ namespace rulemill::optimize {
 /// By parameter or size name: the values at its positions in the mapping, unmodified.
 using NodeBindings = std::map<std::string, std::vector<algebra::Poly>>;
 
-/// Returns nullopt if a list has another length than in the mapping. `parameters` determine the lengths of repeated
-/// packs.
+/// Returns nullopt if a list has another length than in the mapping. `parameters` determine lengths of repeated packs.
 std::optional<NodeBindings> bind_node(const algebra::GenericOnnxMapping& mapping, const NodeDescription& description,
                                       const algebra::Library& library, std::span<const std::uint32_t> ranks,
                                       const algebra::Parameters& parameters);

@@ -15,6 +15,7 @@ namespace rulemill::optimize {
 /// Descriptions of parts: a node of ONNX's own domain, and values of its attributes.
 NodeDescription node(std::string op_type);
 OnnxLiteral attribute(double value);
+OnnxLiteral attribute(std::int64_t value);
 OnnxLiteral attribute(std::vector<algebra::Poly> values);
 /// Returns an attribute that is one integer; nullopt if it is absent or has another type.
 std::optional<std::int64_t> integer_of(const NodeDescription& description, const std::string& attribute);
@@ -48,8 +49,7 @@ class NodeParts {
   std::optional<Operand> add(const char* op_type, const std::vector<std::optional<Operand>>& operands,
                              std::map<std::string, OnnxLiteral> attributes = {});
 
-  /// Returns a numeric attribute of the whole node, or its default by the mapping of an operator; nullopt if it has
-  /// none.
+  /// Returns a numeric attribute of the whole node, or its default by an operator's mapping; nullopt if it has none.
   std::optional<double> number_of(const std::string& attribute) const;
   const algebra::Shape& shape(const Operand& operand) const { return *bank_.value(*operand.value).type; }
   const std::string& reason() const { return reason_; }

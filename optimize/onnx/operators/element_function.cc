@@ -8,7 +8,6 @@
 #include "optimize/model/rounding.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using Proto = onnx::TensorProto;
@@ -32,6 +31,11 @@ Integer product_of(std::int64_t a, std::int64_t b) {
 Integer quotient(std::int64_t a, std::int64_t b) {
   if (b == 0 || (b == -1 && !difference(0, a))) return std::nullopt;
   return a / b;
+}
+
+/// A product or quotient below the normal numbers is no longer what it is over the reals.
+Real unless_tiny(double result, bool is_exact) {
+  return is_exact || std::fabs(result) >= std::numeric_limits<double>::min() ? Real(result) : std::nullopt;
 }
 
 /// The remainder of integers has the sign of the divisor.
@@ -104,9 +108,9 @@ constexpr ElementFunction functions[] = {
     {"Add", sum, [](auto a, auto b) { return Real(a + b); }, [](auto&, auto& a, auto& b) { return Size(a + b); }},
     {"Sub", difference, [](auto a, auto b) { return Real(a - b); },
      [](auto&, auto& a, auto& b) { return Size(a - b); }},
-    {"Mul", product_of, [](auto a, auto b) { return Real(a * b); },
+    {"Mul", product_of, [](auto a, auto b) { return unless_tiny(a * b, a == 0 || b == 0); },
      [](auto&, auto& a, auto& b) { return Size(a * b); }},
-    {"Div", quotient, [](auto a, auto b) { return Real(a / b); }, quotient_of_sizes},
+    {"Div", quotient, [](auto a, auto b) { return unless_tiny(a / b, a == 0 || std::isinf(b)); }, quotient_of_sizes},
     {"Mod", remainder, nullptr, remainder_of_sizes},
     {"Min", [](auto a, auto b) { return Integer(std::min(a, b)); },
      [](auto a, auto b) { return is_ambiguous(a, b) ? std::nullopt : Real(std::min(a, b)); },
@@ -140,8 +144,7 @@ bool append_real(std::string& bytes, int type, double value, float single) {
   return std::isfinite(stored) == std::isfinite(value);
 }
 
-/// Appends an integer, of which the type keeps the lowest bits as in every implementation. Returns false if it becomes
-/// infinite.
+/// Appends an integer, of which the type keeps the lowest bits as everywhere. Returns false if it becomes infinite.
 bool append(std::string& bytes, int type, std::int64_t value) {
   if (is_real(type)) return append_real(bytes, type, static_cast<double>(value), static_cast<float>(value));
   append_integer(bytes, type, type == Proto::BOOL ? value != 0 : value);
@@ -175,17 +178,20 @@ std::optional<RawTensor> apply(const ElementFunction& function, const RawTensor&
   const bool has_reals = a.type == Proto::FLOAT || a.type == Proto::DOUBLE, has_bools = a.type == Proto::BOOL;
   if (a.type != b.type || (has_reals ? function.reals == nullptr : function.integers == nullptr)) return std::nullopt;
   if (has_bools ? !function.takes_bools && function.name != "Equal" : function.takes_bools) return std::nullopt;
-  const auto left = a.integers(), right = b.integers();
-  if (!has_reals && !left) return std::nullopt;
+  const auto integers = a.integers(), others = b.integers();
+  if (!has_reals && !integers) return std::nullopt;
+  const DataType float_type = a.type == Proto::DOUBLE ? DataType::Float64 : DataType::Float32;
   const int type = function.returns_bool ? int{Proto::BOOL} : a.type;
   std::string bytes;
   for (std::size_t i = 0; i < static_cast<std::size_t>(a.count()); ++i) {
     if (has_reals) {
-      const Real value = function.reals(real_at(a, i), real_at(b, i));
+      const double left = real_at(a, i), right = real_at(b, i);
+      const Real value = function.reals(left, right);
       if (!value || std::isnan(*value)) return std::nullopt;
+      if (std::isfinite(left) && std::isfinite(right) && !is_in_range(*value, float_type)) return std::nullopt;
       append(bytes, type, *value);
     } else {
-      const Integer value = function.integers((*left)[i], (*right)[i]);
+      const Integer value = function.integers((*integers)[i], (*others)[i]);
       if (!value || !is_integer_of(type, *value)) return std::nullopt;
       append(bytes, type, *value);
     }

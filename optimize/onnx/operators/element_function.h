@@ -1,6 +1,6 @@
 // The functions that ONNX's elementwise operators compute, on integers, on floating point and on integers that depend
-// on sizes. A result is the same in every implementation, or there is none: where an integer overflows, a NaN occurs,
-// or the sign of a zero is not defined.
+// on sizes. A result is the same in every implementation, or there is none: where an integer overflows, a number
+// leaves the range of its type, a NaN occurs, or the sign of a zero is not defined.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,7 @@ struct ElementFunction {
 /// Returns nullptr for other operators.
 const ElementFunction* element_function(std::string_view op_type);
 
-/// Applies the function to int64, int32, float, double or Boolean tensors of one type and shape. A function of one
-/// operand has it twice.
+/// Applies the function to int64, int32, float, double or Boolean tensors of one type and shape: to one operand twice.
 std::optional<RawTensor> apply(const ElementFunction& function, const RawTensor& a, const RawTensor& b);
 
 /// Returns an element of floating point.

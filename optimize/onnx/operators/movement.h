@@ -26,8 +26,7 @@ struct Movement {
   enum class Kind : std::uint8_t { Identity, Reshape, Axes };
   Kind kind = Kind::Identity;
   std::optional<Dimensions> dims = {};  // of the result; nullopt: of unknown rank
-  /// Of the kind Axes. Their sizes have as many elements as `dims`. Axes of the input that none is from have one
-  /// element.
+  /// Of the kind Axes. Their sizes have as many elements as `dims`; axes of the input that none is from have one.
   std::vector<MovedAxis> axes = {};
 
   /// Whether the result has all elements of the input in their order.
@@ -58,8 +57,7 @@ bool is_small(const Dims& dims, int type, std::size_t max_bytes);
 
 /// Returns the distances between elements of a row-major tensor along each dimension.
 Dims row_major_strides(const Dims& dims);
-/// Calls visit(first, count) for runs of elements whose offset is the sum of one offset of each axis, in row-major
-/// order.
+/// Calls visit(first, count) for runs of elements, each at the sum of one offset of each axis, in row-major order.
 void visit_elements(const std::vector<Dims>& offsets,
                     const std::function<void(std::int64_t first, std::int64_t count)>& visit);
 

@@ -10,7 +10,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::uint64_t helper_memory = std::uint64_t{2} << 30;
@@ -49,8 +48,7 @@ bool schema_covers(const onnx::NodeProto& node, const onnx::OpSchema* schema) {
   });
 }
 
-/// Removes dimension names that the library generated: it numbers them from 0 in every query, so that only names of the
-/// query are meaningful.
+/// Removes dimension names that the library generated: it numbers them from 0 in every query.
 void remove_generated_dims(const onnx::GraphProto& query, onnx::GraphProto& types) {
   std::set<std::string> named;
   for (const auto& input : query.input()) {

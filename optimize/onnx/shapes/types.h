@@ -17,8 +17,7 @@
 
 namespace rulemill::optimize {
 
-/// Bounds of dynamic dimensions, by name. Below the lower bound a tensor would be empty; above the upper bound two
-/// would be incompatible.
+/// Bounds of dynamic dimensions, by name: below a tensor would be empty, above two would be incompatible.
 struct SizeBounds {
   std::map<std::string, std::int64_t> lower = {}, upper = {};
   std::int64_t smallest = 1;  // of dimensions without a lower bound; definitions do not apply at 0
@@ -48,8 +47,7 @@ class OnnxTypes {
   ValueType shape(const std::string& name);
   bool is_non_float(const std::string& name) const;
   bool is_output(const std::string& name) const { return outputs_.contains(name); }
-  /// Sets the type that a definition computes. Throws InputError if the model declares another element type, or another
-  /// shape of an output.
+  /// Sets the type that a definition computes. Throws InputError if the model declares another one.
   void set_type(const std::string& name, const ValueType& type);
   /// Sets the shape of a value of any element type; `onnx_type` is ONNX's number. Unknown dimensions become sizes.
   void set_derived_shape(const std::string& name, int onnx_type, const Dimensions& shape);

@@ -52,19 +52,9 @@ class SumValue {
     const auto collect = [&](const Guard& guard) { atoms_.collect(guard.poly, all); };
     std::ranges::for_each(obligation.given, collect);
     if (obligation.goal) collect(*obligation.goal);
-    for (const auto& [coefficient, guards] : obligation.indicators) std::ranges::for_each(guards, collect);
     std::erase_if(all, [&](Atom atom) { return atoms_.is_compound(atom) || slot(atom); });
-    std::vector<Guards> cases = {obligation.given};  // indicators add up to 0 where none holds
-    if (!obligation.indicators.empty()) cases.clear();
-    for (const auto& [coefficient, guards] : obligation.indicators)
-      cases.push_back(conjunction(obligation.given, guards));
-    return std::ranges::all_of(cases, [&](const Guards& given) {
-      return for_each_point({all.begin(), all.end()}, given, obligation.indicators.empty(), [&] {
-        algebra::Rational sum{0, 1};
-        for (const auto& [coefficient, guards] : obligation.indicators) sum = holds(guards) ? sum + coefficient : sum;
-        return obligation.goal ? holds(Guards{*obligation.goal}) : !obligation.indicators.empty() && sum.num == 0;
-      });
-    });
+    return for_each_point({all.begin(), all.end()}, obligation.given, true,
+                          [&] { return obligation.goal && holds(Guards{*obligation.goal}); });
   }
 
  private:

@@ -79,6 +79,18 @@ class Clean(Case):
                 onnx.checker.check_model(str(out), full_check=True)
                 self.assert_same_bits(model, out)
 
+    def test_constants_that_leave_the_range_of_their_type_stay_computations(self):
+        for data_type, operator, a, b, is_folded in (
+                ("float", "Mul", "1e30", "1e-30", True), ("float", "Mul", "1e30", "1e30", False), ("float", "Mul", "1e-30", "1e-14", False),
+                ("float", "Mul", "1e-30", "1e-30", False), ("float", "Mul", "1e-30", "0", True), ("float", "Div", "1", "0", False),
+                ("float", "Sub", "3e38", "-3e38", False), ("float", "Sub", "1e-38", "1e-38", True), ("float", "Div", "1", "inf", True),
+                ("double", "Mul", "1e300", "1e300", False), ("double", "Mul", "1e-300", "1e-300", False), ("double", "Add", "1", "inf", True)):
+            with self.subTest(f"{data_type} {operator} {a} {b}"):
+                text = (f'<ir_version: 8, opset_import: ["" : 18]> g ({data_type}[n] x) => ({data_type}[n] y) '
+                        f"<{data_type} a = {{{a}}}, {data_type} b = {{{b}}}> {{ c = {operator}(a, b) s = Add(x, c) y = Identity(s) }}")
+                out = self.clean(self.save(onnx.parser.parse_model(text)))[1]
+                self.assertEqual(operator in [node.op_type for node in onnx.load(out).graph.node[:-1]], not is_folded)
+
     def test_outputs_are_compared_before_the_result_is_written(self):
         model = self.save(exported_models.encoder(layers=1))
         comparison = self.clean(model)[0]["clean_up"]["comparison"]

@@ -60,7 +60,28 @@ def later_defaults():
     return {name: text.strip('"') if '"' in text else float(text) for name, text in re.findall(r'\{"(\w+)", ([^}]+)\}', tables)}
 
 
+def unchanged_operators():
+    """Returns the operators of which the code has it that opsets 11 to 20 differ in nothing that an older node can have."""
+    source = (ROOT / "optimize" / "onnx" / "raised_opset.cc").read_text(encoding="utf-8")
+    return "".join(re.findall(r'"(.*?)"', re.search(r"\bunchanged_operators =(.*?);", source, re.DOTALL)[1])).split()
+
+
 class Defaults(unittest.TestCase):
+    def test_operators_that_are_the_same_in_many_opsets_get_only_optional_inputs_and_attributes_with_defaults(self):
+        self.assertGreater(len(unchanged_operators()), 100)
+        for operator in unchanged_operators():
+            known = [each for each in onnx.defs.get_all_schemas_with_history()
+                     if (each.domain, each.name) == ("", operator) and each.since_version <= 20]
+            oldest = max(known, key=lambda each: each.since_version if each.since_version <= 11 else -each.since_version)
+            for newer in (each for each in known if each.since_version > oldest.since_version):
+                for name in {*oldest.attributes, *newer.attributes}:
+                    before, after = oldest.attributes.get(name), newer.attributes.get(name)
+                    kept = before and after and (before.default_value, before.required) == (after.default_value, after.required)
+                    added = after and not before and not after.required
+                    self.assertTrue(kept or added, f"{operator} {newer.since_version}: {name}")
+                self.assertEqual([each.name for each in oldest.inputs], [each.name for each in newer.inputs[:len(oldest.inputs)]])
+                self.assertTrue(all(each.option == each.option.Optional for each in newer.inputs[len(oldest.inputs):]), operator)
+
     def test_later_versions_of_all_operators_have_the_defaults_of_the_code(self):
         stated, seen = later_defaults(), set()
         for domain, operator in SCHEMAS:

@@ -30,6 +30,16 @@ TEST_CASE("the opset is raised only where every node keeps its meaning", "[raise
   CHECK(raised(17, "NoSuchOperator", {}) == 17);
 }
 
+TEST_CASE("opsets in which an operator means the same are equivalent", "[raised_opset]") {
+  for (const char* op_type : {"Trilu", "Tanh", "Loop"}) {
+    CHECK(equivalent_opset(op_type, 12) == equivalent_opset(op_type, max_result_opset));
+    CHECK(equivalent_opset(op_type, max_result_opset + 1) == max_result_opset + 1);
+    CHECK(equivalent_opset(op_type, 10) == 10);
+  }
+  CHECK(equivalent_opset("Split", 17) != equivalent_opset("Split", 18));
+  CHECK(equivalent_opset("BatchNormalization", 13) != equivalent_opset("BatchNormalization", 15));
+}
+
 TEST_CASE("a subgraph keeps the opset of the model around it", "[raised_opset]") {
   ModelText inside(17), text(17);
   inside.output("t", {"2"}).node("Relu", {"x"}, {"t"});

@@ -4,7 +4,8 @@
 #include <filesystem>
 
 #include "prove/cache/answer_cache.h"
-#include "prove/tasks/rule_record.h"
+#include "prove/certificate/rule_instance_text.h"
+#include "prove/tasks/candidate_result.h"
 #include "prove/tasks/worker.h"
 #include "runtime/files/scratch_folder.h"
 #include "tests/shipped_operators.h"
@@ -125,9 +126,11 @@ TEST_CASE("A cached derivation names the enabled one of several known rules of o
 
 TEST_CASE("A cached record does not depend on the names of its rules and is returned with the current ones") {
   CacheFixture fixture;
+  std::string instances;
   const auto item = [&](const std::string& rule, const std::string& first, const std::string& second) {
     const CandidateResult result =
         unpack_result(fixture.computed({back(first), twice_transposed(second)}, {TaskKind::Explain, goal(rule)}));
+    instances = result.certificate;
     return WorkItem{TaskKind::CertifyRecord,
                     certificate_request(result.rule, algebra::Certificate::Kind::Derivation, result.certificate,
                                         {{first, back("statement")}, {second, twice_transposed("statement")}})};
@@ -137,7 +140,10 @@ TEST_CASE("A cached record does not depend on the names of its rules and is retu
   const auto found = fixture.cached({}, renamed);
   REQUIRE(found);
   CHECK(*found == fixture.computed({}, renamed));
-  CHECK(unpack_record(*found).certificate.find("r7:") != std::string::npos);
+  const std::string certificate = unpack_record(*found).certificate;
+  CHECK(certificate.find("; use #0:") != std::string::npos);
+  CHECK(with_rule_instances(certificate, instances).find("; use r7:") != std::string::npos);
+  CHECK(parse_certificate(with_rule_instances(certificate, instances), "").rule_instances == lines_of(instances));
 }
 
 TEST_CASE("A candidate that was derived before is derived again without a comparison of domains") {

@@ -67,7 +67,7 @@ struct MutationFixture : ProverFixture {
     try {
       check::Statement checked(check::to_core(rule, bank, symbols, atoms), atoms);
       const check::Proof proof = check::parse_proof(text, "mutant", 1, checked);
-      for (const check::Obligation& obligation : check::check_proof(proof, checked).obligations) {
+      for (const check::Obligation& obligation : check::check_proof(proof, checked)) {
         if (z3.answer(check::smtlib(obligation, atoms)) == "unsat") continue;
         ++rejected_by_solver;
         return false;

@@ -8,7 +8,6 @@
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
-#include "prove/certificate/cvc5.h"
 #include "prove/certificate/record_check.h"
 #include "prove/solver/z3_session.h"
 #include "runtime/files/scratch_folder.h"
@@ -414,7 +413,7 @@ TEST_CASE("a false rule is rejected by the obligations of its certificate, and b
     const check::Proof proof = check::parse_proof(claimed->proof, "claim", 1, checked);
     Z3Session z3;
     std::size_t rejected = 0;
-    for (const check::Obligation& obligation : check::check_proof(proof, checked).obligations) {
+    for (const check::Obligation& obligation : check::check_proof(proof, checked)) {
       rejected += z3.answer(check::smtlib(obligation, atoms)) == "unsat" ? 0 : 1;
     }
     CHECK(rejected > 0);

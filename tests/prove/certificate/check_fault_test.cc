@@ -58,7 +58,7 @@ struct FaultFixture : ProverFixture {
     check::Statement checked(check::to_core(rule, bank, symbols, atoms), atoms);
     const check::Proof proof = check::parse_proof(claimed->proof, "claim", 1, checked);
     Z3Session z3;
-    for (const check::Obligation& obligation : check::check_proof(proof, checked).obligations) {
+    for (const check::Obligation& obligation : check::check_proof(proof, checked)) {
       if (z3.answer(check::smtlib(obligation, atoms)) != "unsat") return "Z3: " + obligation.what;
     }
     return "";

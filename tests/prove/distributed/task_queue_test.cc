@@ -102,3 +102,23 @@ TEST_CASE("Items are looked up in turn, some ahead of the workers") {
   REQUIRE(queue.pop());
   CHECK(looked_up > 60);
 }
+
+TEST_CASE("An item that is added while others are answered comes before them if it is a proof, expensive ones first") {
+  TaskQueue queue(Items(500), 4, text_of);
+  std::vector<std::size_t> items = queue.pop()->items;
+  for (const double cost : {2.0, 3.0}) queue.add({TaskKind::Prove, cost});
+  queue.add({TaskKind::Derive, 0.5});
+  std::vector<std::size_t> proofs;
+  while (!queue.is_empty()) {
+    const auto task = queue.pop();
+    if (!task) continue;
+    if (task->task.kind == TaskKind::Prove) {
+      CHECK(items.size() < 400);
+      proofs.insert(proofs.end(), task->items.begin(), task->items.end());
+    }
+    items.insert(items.end(), task->items.begin(), task->items.end());
+  }
+  CHECK(proofs == std::vector<std::size_t>{501, 500});
+  CHECK(items.size() == 503);
+  CHECK(items.back() == 502);
+}

@@ -16,7 +16,7 @@ namespace {
 Query random_query(Atoms& atoms, std::mt19937& random) {
   const Poly m = atoms.size("m"), n = atoms.size("n");
   const std::vector<Poly> all = {Poly(atoms.bound(0)), Poly(atoms.bound(1)), Poly(atoms.bound(2)), m, n};
-  Query query{{}, {}, {{{}, {false, m - 1}}, {{}, {false, n - 1}}}};
+  Query query{{}, {{{}, {false, m - 1}}, {{}, {false, n - 1}}}};
   const std::size_t guards = 2 + random() % 7;
   for (std::size_t g = 0; g < guards; ++g) {
     Poly poly(static_cast<std::int64_t>(random() % 9) - 4);
@@ -62,31 +62,15 @@ TEST_CASE("the linear check and Z3 agree on random queries") {
   for (int round = 0; round < 300; ++round) {
     Atoms atoms;
     const Query query = random_query(atoms, random);
-    if (is_linearly_infeasible(query))
-      CHECK(z3.answer(check::smtlib({"", query.asserted, {}, {}, {}}, atoms)) == "unsat");
+    if (is_linearly_infeasible(query)) CHECK(z3.answer(check::smtlib({"", query.asserted, {}, {}}, atoms)) == "unsat");
   }
-}
-
-TEST_CASE("an indicator is the sum of those that partition its region, and of no fewer") {
-  Atoms atoms;
-  const Poly i(atoms.fresh_bound()), a = atoms.size("a"), b = atoms.size("b");
-  const Guards whole = {{false, i}, {false, a + b - 1 - i}};
-  const Guards first = {{false, i}, {false, a - 1 - i}};
-  const Guards second = {{false, i - a}, {false, a + b - 1 - i}};
-  const std::vector<Lemma> sizes = {{{}, {false, a - 1}}, {{}, {false, b - 1}}};
-  Query query{{}, {{{1, 1}, whole}, {{-1, 1}, first}, {{-1, 1}, second}}, sizes};
-  CHECK(indicators_vanish(query));
-  query.indicators.pop_back();
-  CHECK_FALSE(indicators_vanish(query));
-  const Query shifted{{}, {{{1, 1}, first}, {{-1, 1}, {{false, i - 1}, {false, a - i}}}}, sizes};
-  CHECK_FALSE(indicators_vanish(shifted));
 }
 
 TEST_CASE("products of bounds fix a quotient, and only those that are needed are named") {
   Atoms atoms;
   const Poly i(atoms.fresh_bound()), n = atoms.size("n"), m = atoms.size("m"), q = atoms.quotient(i, n);
   const std::vector<Lemma> definitions = {{{}, {false, n - 1}}, {{}, {false, m - 1}}, {{}, {false, i - n * q}}};
-  Query above{{{false, i}, {false, n - 1 - i}, {false, q - 1}}, {}, definitions};
+  Query above{{{false, i}, {false, n - 1 - i}, {false, q - 1}}, definitions};
   LiteralLemmas products{{product(i, m), product(q - 1, n), product(q - 1, m)}, {}};
   CHECK_FALSE(is_linearly_infeasible(above));
   CHECK(is_linearly_infeasible(above, &products));
@@ -101,7 +85,7 @@ TEST_CASE("a premise of a product holds once its complement is refuted, by anoth
   Atoms atoms;
   const Poly i(atoms.fresh_bound()), n = atoms.size("n"), g = atoms.size("g"), q = atoms.quotient(i, n);
   const std::vector<Lemma> definitions = {{{}, {false, n - 1}}, {{}, {false, g - 1}}, {{}, {false, n * q + n - 1 - i}}};
-  const Query query{{{false, i}, {false, -g * q - 1}}, {}, definitions};
+  const Query query{{{false, i}, {false, -g * q - 1}}, definitions};
   LiteralLemmas products{{product(q, g), product(-q - 1, n)}, {}};
   CHECK(is_linearly_infeasible(query, &products));
   CHECK(products.used == std::set<std::size_t>{0, 1});
@@ -113,7 +97,7 @@ TEST_CASE("a minimum is fixed in cases of its operands' order") {
   Atoms atoms;
   const Poly a = atoms.size("a"), b = atoms.size("b"), c(atoms.fresh_bound());
   const Poly least = atoms.minimum(a + c, b + c), unmoved = atoms.minimum(a, b);
-  Query query{{{false, c + unmoved - least - 1}}, {}, {}};
+  Query query{{{false, c + unmoved - least - 1}}, {}};
   const auto define = [&](const Poly& minimum, const Poly& l, const Poly& r) {
     for (const Poly& each : {l, r}) query.lemmas.push_back({{}, {false, each - minimum}});
     query.lemmas.push_back({{{false, r - l}}, {false, minimum - l}});

@@ -21,38 +21,29 @@ struct SlicerFixture {
 
 TEST_CASE("a goal keeps the guards that share sizes or indices with it, directly or through others") {
   SlicerFixture test;
-  const auto parts = test.slicer.parts({"test", test.all, Guard{false, test.m - 6}, {}, {}});
+  const auto parts = test.slicer.parts({"test", test.all, Guard{false, test.m - 6}, {}});
   REQUIRE(parts.size() == 1);
   CHECK(parts[0].given == Guards{test.below_m, test.half});
   CHECK(parts[0].goal == Guard{false, test.m - 6});
   CHECK(test.slicer.around(test.all, test.b) == Guards{test.below_n});
 }
 
-TEST_CASE("indicators keep the guards that concern any of them") {
-  SlicerFixture test;
-  const check::IndicatorSum indicators = {{{1, 1}, {{false, test.b}}}, {{-1, 1}, {{false, test.a}}}};
-  const auto parts = test.slicer.parts({"test", test.all, {}, indicators, {}});
-  REQUIRE(parts.size() == 1);
-  CHECK(parts[0].given == test.all);
-  CHECK(parts[0].indicators == indicators);
-}
-
 TEST_CASE("each set of guards that may contradict each other is a part, and so is a number") {
   SlicerFixture test;
   const Guard number{false, -1};
   test.all.push_back(number);
-  const auto parts = test.slicer.parts({"test", test.all, {}, {}, {}});
+  const auto parts = test.slicer.parts({"test", test.all, {}, {}});
   REQUIRE(parts.size() == 3);
   CHECK(parts[0].given == Guards{test.below_m, test.half});
   CHECK(parts[1].given == Guards{test.below_n});
   CHECK(parts[2].given == Guards{number});
-  CHECK(test.slicer.parts({"test", {}, {}, {}, {}}).size() == 1);
+  CHECK(test.slicer.parts({"test", {}, {}, {}}).size() == 1);
 }
 
 TEST_CASE("an equation and its negation are one goal") {
   SlicerFixture test;
   const auto goal = [&](const check::Poly& poly) {
-    return test.slicer.parts({"test", test.all, Guard{true, poly}, {}, {}})[0].goal;
+    return test.slicer.parts({"test", test.all, Guard{true, poly}, {}})[0].goal;
   };
   CHECK(goal(test.a - test.b) == goal(test.b - test.a));
 }

@@ -19,3 +19,14 @@ TEST_CASE("Chunks of results are together the text of all of them") {
   CHECK(read[1].candidate == "c2");
   CHECK(read[2].certificate == results[2].certificate);
 }
+
+TEST_CASE("The text of results is that of the JSON library") {
+  CandidateResult result;
+  result.rule = "rule c1(x[2])\n  \"a\" \\ b";
+  result.detail = "tab \t, delete \x7f, é";
+  result.example = {{2, -1}, {}};
+  result.inactive = true;
+  const std::string text = to_text({result, CandidateResult{}});
+  CHECK(rulemill::runtime::to_text(rulemill::runtime::parse_json(text)) == text);
+  CHECK(results_from_text(text)[0].detail == result.detail);
+}
