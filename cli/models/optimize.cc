@@ -72,7 +72,7 @@ optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptio
   options.on_step = [&](const std::string& step) { progress.begin(step); };
   if (given.discover) {
     options.discover = [&](const std::vector<optimize::WindowProfile>& profiles) {
-      discovered = discover_model_rules(profiles, options.operators, given.discover_seconds, options.on_step);
+      discovered = discover_model_rules(profiles, context.options, given.discover_seconds, options.on_step);
       return discovered.database;
     };
   }
@@ -155,7 +155,8 @@ void run(Context& context, const OptimizeOptions& given) {
   }
   if (!given.proof.empty() && options.out == "-")
     throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
-  const std::filesystem::path kept = given.keep_rules.empty() ? std::filesystem::path() : writable_database(given.keep_rules);
+  const std::filesystem::path kept =
+      given.keep_rules.empty() ? std::filesystem::path() : writable_database(given.keep_rules);
   if (!given.proof.empty()) options.result_proof = searched_proof;
   std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   const optimize::Summary summary = optimize_model(options, given, context, defaults, discovered);
@@ -171,7 +172,8 @@ void run(Context& context, const OptimizeOptions& given) {
   if (given.discover) {
     const ModelRules& found = discovered;
     context.print(fmt::format("discovered: rules at {} of {} places, {} tried, {:.0f} s\n",
-                              found.database.empty() ? 0 : found.with_rules, found.places, found.tried, found.seconds));
+                              found.database.empty() ? 0 : found.with_rules, found.places.size(), found.tried,
+                              found.seconds));
     context.report["discovered"] = {
         {"places", found.places}, {"tried", found.tried}, {"with_rules", found.with_rules}, {"seconds", found.seconds}};
     if (!kept.empty() && !found.database.empty()) runtime::write_file(kept, runtime::read_file(found.database));

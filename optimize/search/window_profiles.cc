@@ -93,7 +93,7 @@ class ProfileMaker {
   }
 
   /// Returns nullopt if a rule has the nodes' operators, or if they have no small instance.
-  std::optional<std::string> text_of(const std::vector<NodeId>& nodes) const {
+  std::optional<WindowProfile> profile_of(const std::vector<NodeId>& nodes) const {
     const std::optional<SmallWindow> window = small_window(nodes);
     if (!window || window->variables.size() > max_variables) return std::nullopt;
     std::set<std::string> names;
@@ -111,8 +111,12 @@ class ProfileMaker {
     if (std::ranges::any_of(known_, has_names)) return std::nullopt;
     for (const std::string& name : companions(*window))
       if (!names.contains(name)) text += fmt::format("[[operators]]\noperator = \"{}\"\n", name);
-    return fmt::format("max_ops = {}\nmax_elements = {}\nvalues = \"reals\"\n{}", std::max(min_ops, nodes.size()),
-                       max_tensor_elements, text);
+    WindowProfile profile{fmt::format("max_ops = {}\nmax_elements = {}\nvalues = \"reals\"\n{}",
+                                      std::max(min_ops, nodes.size()), max_tensor_elements, text),
+                          {},
+                          0};
+    for (const NodeId id : nodes) profile.operators.push_back(bank_.instance(bank_.node(id)).operator_name);
+    return profile;
   }
 
  private:
@@ -201,13 +205,14 @@ std::vector<WindowProfile> window_profiles(const GraphBank& bank, CostModel& cos
     double seconds = maker.cost_of(root);
     while (window.size() < max_window_nodes && maker.grow(window)) {
       seconds += maker.cost_of(window.back());
-      if (const std::optional<std::string> text = maker.text_of(window))
-        found.try_emplace(*text, WindowProfile{*text, window.size(), 0}).first->second.seconds += seconds;
+      if (const std::optional<WindowProfile> profile = maker.profile_of(window))
+        found.try_emplace(profile->text, *profile).first->second.seconds += seconds;
     }
   }
   std::vector<WindowProfile> profiles;
   for (auto& [text, profile] : found) profiles.push_back(std::move(profile));
-  std::ranges::stable_sort(profiles, {}, [](const auto& each) { return std::tuple(each.nodes, -each.seconds); });
+  std::ranges::stable_sort(profiles, {},
+                           [](const auto& each) { return std::tuple(each.operators.size(), -each.seconds); });
   return profiles;
 }
 

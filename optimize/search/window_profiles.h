@@ -14,8 +14,8 @@ namespace rulemill::optimize {
 /// A profile as text (enumerate/profile/profile_reader.h), without a name.
 struct WindowProfile {
   std::string text;
-  std::size_t nodes = 0;  // of the graph
-  double seconds = 0;     // of all graphs of the model with this profile, by the cost model
+  std::vector<std::string> operators;  // of the graph's nodes, the last one's first
+  double seconds = 0;                  // of all graphs of the model with this profile, by the cost model
 };
 
 /// Returns the profiles of the graphs of 2 to 4 nodes that end in some node and have the costliest producers of their
