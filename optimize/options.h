@@ -12,7 +12,7 @@
 #include "optimize/cost/input_shapes.h"
 #include "optimize/search/search_options.h"
 #include "optimize/search/search_result.h"
-#include "optimize/search/window_profiles.h"
+#include "optimize/profiles/window_profiles.h"
 #include "optimize/verify/benchmark.h"
 #include "optimize/verify/verify.h"
 

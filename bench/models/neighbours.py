@@ -16,7 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = os.environ.get("RULEMILL", str(ROOT / "build" / "release" / "rulemill"))
-#: The results of a place, the most telling last.
+#: The results of a place, in order.
 RESULTS = ["not tried", "time limit", "no rule that saves", "rules"]
 
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "optimize/search/window_profiles.h"
+#include "optimize/profiles/window_profiles.h"
 #include "runtime/files/scratch_folder.h"
 
 namespace rulemill::cli {

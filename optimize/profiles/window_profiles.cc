@@ -1,4 +1,4 @@
-#include "optimize/search/window_profiles.h"
+#include "optimize/profiles/window_profiles.h"
 
 #include <fmt/format.h>
 
