@@ -225,8 +225,9 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
 }
 
 /// Two constants that agree stand for one number, and with no other one, whatever computes it: else two numbers that
-/// differ by a rounding error would be equal. Two terms that round are told apart even if float64 does not. An operator
-/// without inputs is that number, or rounded to it; a term of such operators is that number, unless this is read as it.
+/// differ by a rounding error would be equal. Two terms that round are two numbers, also if they are one in float64. An
+/// operator without inputs is that number, or rounded to it; a term of such operators is that number, unless this is
+/// read as it.
 bool ProofFollower::agree_alone(ValueId a, ValueId b, bool is_read_as_computed) {
   const auto difference = constants_.difference(a, b, is_read_as_computed);
   if (!difference || (*difference > 0 && (constants_.is_operator(a) || constants_.is_operator(b)))) return false;
