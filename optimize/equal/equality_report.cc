@@ -19,6 +19,8 @@ constexpr std::size_t max_reported_elements = 4096;
 /// Constants whose terms are part of the text report; the JSON report has all.
 constexpr std::size_t max_reported_terms = 20, max_term_length = 200;
 
+constexpr const char* verdict_names[] = {"equal", "different", "not shown"};  // in order
+
 std::string pairing_text(const EqualityResult& result) {
   return result.by_position ? "\ninputs and outputs are paired by position: their names differ\n" : "\n";
 }
@@ -94,17 +96,6 @@ std::string open_text(const EqualityResult& result) {
                             fmt::join(open.before_nodes, ", "), fmt::join(open.after_nodes, ", "));
 }
 
-const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Equal:
-      return "equal";
-    case Verdict::Different:
-      return "different";
-    default:
-      return "not shown";
-  }
-}
-
 Json difference_json(const ElementDifference& difference) {
   if (!difference.shapes.empty()) return {{"value", difference.value}, {"shapes", difference.shapes}};
   return {{"value", difference.value},
@@ -144,7 +135,7 @@ std::string to_text(const EqualityResult& result) {
 Json to_json(const EqualityResult& result) {
   Json json = {{"before", result.before},
                {"after", result.after},
-               {"verdict", verdict_name(result.verdict)},
+               {"verdict", verdict_names[static_cast<std::size_t>(result.verdict)]},
                {"seconds", result.seconds},
                {"by_position", result.by_position},
                {"cleaned", result.cleaned},

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/random_draw.h"
 #include "optimize/model/rounding.h"
 #include "runtime/text/error.h"
@@ -38,11 +39,8 @@ struct Sample {
 /// The place of the k-th element along each dimension depends on its size, and for equal sizes on their order. So a
 /// value and its transposition have the same elements, unless that exchanges dimensions of one size.
 Sample take_sample(const algebra::Tensor& tensor, DataType type) {
-  Sample sample{tensor.shape, tensor.shape, type, 0, {}};
+  Sample sample{tensor.shape, tensor.shape, type, largest_of(tensor.values), {}};
   std::ranges::sort(sample.sorted_shape);
-  for (const double value : tensor.values) {
-    if (std::isfinite(value)) sample.largest = std::max(sample.largest, std::abs(value));
-  }
   if (tensor.values.empty()) return sample;
   for (std::uint64_t k = 0; k < std::min(max_sampled_elements, tensor.values.size()); ++k) {
     std::size_t element = 0;

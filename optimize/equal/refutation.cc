@@ -37,11 +37,9 @@ constexpr double max_own_error = 0.01;
 /// An element that is finite in one tensor only differs by infinity, if these are `counted`.
 std::optional<ElementDifference> largest_difference(const algebra::Tensor& before, const algebra::Tensor& after,
                                                     bool counted = true) {
-  double largest = 0, worst = 0;
+  const double largest = largest_of(before.values);
+  double worst = 0;
   std::size_t at = 0;
-  for (const double value : before.values) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  }
   for (std::size_t i = 0; i < before.values.size(); ++i) {
     const double x = before.values[i], y = after.values[i];
     const bool is_same = x == y || (std::isnan(x) && std::isnan(y));

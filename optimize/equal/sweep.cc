@@ -17,12 +17,6 @@ constexpr std::uint32_t window_levels[] = {0, 2, 4};
 /// Nodes of a window that is not split before it is proved as a whole.
 constexpr std::size_t max_whole_window = 8;
 
-std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const CanonicalModel& model) {
-  std::vector<ValueId> roots;
-  for (const ValueId value : values) roots.push_back(model.value(value));
-  return roots;
-}
-
 }  // namespace
 
 SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValues& matches,
@@ -50,7 +44,8 @@ SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValu
 
 void Sweep::add_first_model() {
   for (const NodeId id : bank_.live_nodes(before_.import().outputs)) before_.add(id);
-  const std::vector<ValueId> roots = roots_of(before_.import().outputs, before_);
+  std::vector<ValueId> roots;
+  for (const ValueId output : before_.import().outputs) roots.push_back(before_.value(output));
   for (const NodeId id : bank_.live_nodes(roots)) {
     first_nodes_.insert(id);
     const Node& node = bank_.node(id);

@@ -30,8 +30,7 @@ constexpr std::size_t max_partners = 3;
 /// Undefined elements equal each other, but not if all are undefined.
 bool agree(const Elements& a, const Elements& b) {
   if (a.size() != b.size() || std::ranges::none_of(a, [](double x) { return std::isfinite(x); })) return false;
-  double largest = 0;
-  for (const double x : a) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+  const double largest = largest_of(a);
   return std::ranges::equal(a, b, [&](double x, double y) {
     return x == y || std::abs(x - y) <= split_tolerance * largest || (std::isnan(x) && std::isnan(y));
   });

@@ -32,16 +32,12 @@ GraphEvaluator::TensorPtr elements_of(const GraphBank& bank, ValueId id) {
 /// Returns the elements of a constant, stored or, of a number, computed; nothing if it has many, as weights do, or more
 /// than two different ones.
 GraphEvaluator::TensorPtr stored_elements(const GraphBank& bank, ValueId id) {
-  constexpr std::int64_t max_elements = 1 << 16;
+  constexpr double max_elements = 1 << 16;
   const Node& node = bank.node_of(id);
   const ValueType& type = bank.value(id).type;
   if (!node.constant || is_named_constant(node) || !type || !is_float(type.data_type)) return nullptr;
   if (node.kind != Node::Kind::Constant) return type->empty() ? elements_of(bank, id) : nullptr;
-  std::int64_t count = 1;
-  for (const algebra::Poly& dim : *type) {
-    count *= dim.constant().value_or(0);
-    if (count < 1 || count > max_elements) return nullptr;
-  }
+  if (known_elements(type) == 0 || known_elements(type) > max_elements) return nullptr;
   GraphEvaluator::TensorPtr tensor = bank.tensor(node.source);
   const auto& values = tensor->values;
   const auto other = std::ranges::find_if(values, [&](double value) { return value != values[0]; });
@@ -66,6 +62,12 @@ std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& l
     for (const algebra::TermId id : record.rule.target) collect(collect, id);
   }
   return found;
+}
+
+double known_elements(const ValueType& type) {
+  double count = type ? 1 : 0;
+  for (const algebra::Poly& dim : type.value_or({})) count *= static_cast<double>(dim.constant().value_or(0));
+  return count;
 }
 
 bool is_named_constant(const Node& node) {

@@ -16,6 +16,9 @@ namespace rulemill::optimize {
 std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& library, const algebra::TermBank& terms,
                                                        const std::vector<algebra::RuleRecord>& rules);
 
+/// Returns the number of elements; 0 unless all dimensions are known.
+double known_elements(const ValueType& type);
+
 /// Returns true for an operator without inputs: the name of a constant.
 bool is_named_constant(const Node& node);
 /// Returns true for an operator without inputs and sizes: the name of a number.

@@ -297,6 +297,77 @@ class ModelProof(FusionRulesCase):
                 self.write_proof(models, steps, rule)
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
 
+    def test_a_result_may_keep_what_a_constant_of_it_is_computed_from(self):
+        def stored(**values):
+            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join(repr(float(each)) for each in numpy.broadcast_to(value, 6))}}}"
+                                   for name, value in values.items()) + "> "
+
+        def constant(name, text, *names):
+            return [[2, message([[1, text.encode()], *([2, message([[1, each.removeprefix("after.").encode()], [2, int("." in each)]])] for each in names)])],
+                    [6, term(name)]]
+        k, h = numpy.float32(1.5001), numpy.float32(1 / 3)
+        v = numpy.float32(float(k) * float(h))
+        up, down = (numpy.nextafter(v, numpy.float32(to)) for to in (1, 0))
+        beside = up if float(k) * float(h) > v else down
+        rule = "(x[m, n], k[m, n], h[m, n])\n  mul(mul(x, k), h) => mul(x, mul(k, h))"
+        whole = "t = Mul(x, k) p = Mul(t, h) u = Mul(z, k) q = Mul(u, h) y = Add(p, q)"
+        half = "t = Mul(x, k) p = Mul(t, h) q = Mul(z, v) y = Add(p, q)"
+        of = [lemma(variables={"x": "before.z", "k": "before.k", "h": "before.h"})]
+        of_x = [lemma(variables={"x": "before.x", "k": "before.k", "h": "before.h"})]
+        is_product, before, after = constant("after.v", "mul(v0, v1)", "k", "h"), stored(k=k, h=h) + whole, stored(k=k, h=h, v=v) + half
+        inner, huge = "e = Sub(p, q) y = Mul(e, b)", 1e30
+        # Two factors with one product when this is rounded.
+        near = numpy.nextafter(k, numpy.float32(2))
+        self.assertEqual(numpy.float32(float(near) * float(h)), v)
+        cases = [
+            ("the nearest number", 0, before, after, [*of, is_product]),
+            ("the next larger one", 3, before, stored(k=k, h=h, v=up) + half, [*of, is_product]),
+            ("the next smaller one", 3, before, stored(k=k, h=h, v=down) + half, [*of, is_product]),
+            ("the next one for one element", 3, before, stored(k=k, h=h, v=[v, v, v, v, beside, v]) + half, [*of, is_product]),
+            ("within errors, but of the second model alone", 0, before, stored(v=beside) + "p = Mul(x, v) q = Mul(z, v) y = Add(p, q)", [*of, *of_x, is_product]),
+            ("a number that the first model stores, too", 3, stored(k=k, h=h, v=v) + whole.replace("Add(p, q)", "Add(p, s) s = Mul(q, v)"),
+             stored(k=k, h=h, v=v) + half.replace("Add(p, q)", "Add(p, s) s = Mul(q, v)"), [*of, is_product]),
+            ("a difference that the first model computes", 3, stored(k=k, h=h, v=v, b=huge) + f"t = Mul(x, k) p = Mul(t, h) q = Mul(x, v) {inner}",
+             stored(k=k, h=h, v=v, b=huge) + f"p = Mul(x, v) q = Mul(x, v) {inner}", [*of_x, is_product]),
+            ("two numbers for one product", 3, before, stored(k=k, h=h, v=v, w=beside) + half.replace("Mul(t, h)", "Mul(x, w)"),
+             [*of, *of_x, is_product, constant("after.w", "mul(v0, v1)", "k", "h")]),
+            ("a product of what the second model alone stores", 3, before, stored(k=k, h=h, g=near, v=v) + half.replace("Mul(x, k)", "Mul(x, g)"),
+             [*of, constant("after.v", "mul(v0, v1)", "after.g", "h")]),
+            ("a factor that only the second model stores", 3, before, stored(g=near, h=h, v=v) + half.replace("Mul(x, k)", "Mul(x, g)"), [*of, is_product]),
+            ("a neighbour read as what it is not rounded from", 3, before, stored(k=k, h=h, g=near, v=v) + half.replace("Mul(x, k)", "Mul(x, g)"),
+             [*of, is_product, constant("after.g", "sub(add(v0, v1), v1)", "k", "h")]),
+            ("one number for two products", 3, stored(k=k, g=near, h=h, b=huge) + f"t = Mul(x, k) p = Mul(t, h) u = Mul(x, g) q = Mul(u, h) {inner}",
+             stored(k=k, g=near, h=h, v=v, b=huge) + f"p = Mul(x, v) q = Mul(x, v) {inner}",
+             [*of_x, lemma(variables={"x": "before.x", "k": "before.g", "h": "before.h"}), is_product, constant("after.v", "mul(v0, v1)", "g", "h")]),
+            ("no instance", 3, before, after, [is_product]),
+            ("an instance of another value", 3, before, after, [*of_x, is_product]),
+            ("no term for it", 3, before, after, of),
+            ("a term over both models", 3, before, after, [*of, constant("after.v", "mul(v0, v1)", "k", "after.h"), constant("after.v", "add(sub(v0, v1), v1)", "after.v", "h")]),
+            ("another term with this number", 3, before, after, [*of, constant("after.v", "add(mul(v0, v1), sub(v0, v0))", "k", "k")]),
+            ("two terms that float64 does not tell apart", 3,
+             stored(k=3, e=1e-20, b=1e20) + f"r = Reciprocal(k) s = Add(r, e) p = Mul(x, r) q = Mul(x, s) {inner}",
+             stored(v=numpy.float32(1 / 3), b=1e20) + f"p = Mul(x, v) q = Mul(x, v) {inner}",
+             [constant("after.v", "recip(v0)", "k"), constant("after.v", "add(recip(v0), v1)", "k", "e")]),
+        ]
+        cases = [(*case, rule) for case in cases]
+        third, sums = numpy.float32(1 / 3), "(x[m, n])\n  add(x, scale(x, part_of_count(; n=3))) => scale(x, add(one(), part_of_count(; n=3)))"
+        scaled, four = "<float h = {%r}> t = Mul(x, h) y = Add(x, t)" % float(third), numpy.float32(4 / 3)
+        is_third, is_sum = constant("before.h", "part_of_count(; n=3)"), constant("after.v", "add(one(), part_of_count(; n=3))")
+        for name, code, value, first, steps in (
+                ("rounded from a term of operators", 0, four, scaled, [lemma(variables={"x": "before.x"}), is_third, is_sum]),
+                ("next to a term of operators", 3, numpy.nextafter(four, numpy.float32(2)), scaled, [lemma(variables={"x": "before.x"}), is_third, is_sum]),
+                ("a term of operators that the first model stores", 3, four,
+                 scaled.replace("<", "<float v = {%r}, " % float(four)).replace("y =", "s = Mul(z, v) u =") + " y = Add(u, s)",
+                 [lemma(variables={"x": "before.x"}), is_third, is_sum]),
+                ("two terms of operators", 3, four, scaled, [lemma(variables={"x": "before.x"}), is_third, is_sum,
+                                                             constant("after.v", "mul(one(), add(one(), part_of_count(; n=3)))")])):
+            second = "u = Mul(x, v) s = Mul(z, v) y = Add(u, s)" if "Mul(z, v)" in first else "y = Mul(x, v)"
+            cases.append((name, code, first, f"<float v = {{{float(value)!r}}}> {second}", steps, sums))
+        for name, code, first, second, steps, rule in cases:
+            with self.subTest(name):
+                self.write_proof((first, second), steps, rule)
+                self.assertEqual(self.check().returncode, code, self.check().stderr)
+
     def test_what_a_rule_drops_is_defined_wherever_the_first_model_is(self):
         rule = "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"
         whole, part = "d = {0} t = Add(x, d) y = Sub(t, d)", "y = Identity(x)"

@@ -38,6 +38,12 @@ std::optional<ValueId> value_named(const std::vector<std::pair<std::string, Valu
   return found == names.end() || found->first != name ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<proto::ModelName> first_name(const std::vector<std::pair<std::string, ValueId>>& names, bool after,
+                                           const auto& is_wanted) {
+  const auto found = std::ranges::find_if(names, is_wanted, &std::pair<std::string, ValueId>::second);
+  return found == names.end() ? std::nullopt : std::optional(name_in(found->first, after));
+}
+
 /// A term over named values in text form.
 class TermWriter {
  public:
@@ -139,11 +145,8 @@ algebra::Poly ModelTerms::size(const std::string& text) const {
 }
 
 std::optional<proto::ModelTerm> ModelTerms::own(ValueId original) {
-  const NameOf name_of = [&](ValueId value) -> std::optional<proto::ModelName> {
-    for (const auto& [name, id] : after_names_) {
-      if (id == value) return name_in(name, true);
-    }
-    return std::nullopt;
+  const NameOf name_of = [&](ValueId value) {
+    return first_name(after_names_, true, [&](ValueId each) { return each == value; });
   };
   return write_term(bank_, original, name_of, dimensions_);
 }
@@ -155,14 +158,12 @@ std::optional<proto::ModelTerm> ModelTerms::canonical(ValueId value) {
 
 /// Terms of the second model that it alone has change with what is merged below them: only what has no term is named.
 std::optional<proto::ModelName> ModelTerms::canonical_name(ValueId value) const {
-  for (const auto& [name, id] : before_names_) {
-    if (before_.has(id) && before_.value(id) == value) return name_in(name, false);
-  }
+  const auto is_in = [&](const CanonicalModel& model) {
+    return [&](ValueId each) { return model.has(each) && model.value(each) == value; };
+  };
+  if (auto name = first_name(before_names_, false, is_in(before_))) return name;
   if (bank_.node_of(value).kind == Node::Kind::Algebra) return std::nullopt;
-  for (const auto& [name, id] : after_names_) {
-    if (after_.has(id) && after_.value(id) == value) return name_in(name, true);
-  }
-  return std::nullopt;
+  return first_name(after_names_, true, is_in(after_));
 }
 
 std::optional<ValueId> ModelTerms::find_own(const proto::ModelTerm& term) const {

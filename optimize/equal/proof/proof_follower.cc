@@ -139,11 +139,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
 
 /// Merges what lemmas show of the first model, and of constants that the second one stores.
 void ProofFollower::add_lemmas(const proto::ModelProof& proof, const ModelTerms& names, const std::string& file) {
-  std::vector<ValueId> values;
-  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) {
-    for (const ValueId original : bank_.node(id).outputs) values.push_back(before_.value(original));
-  }
-  congruence_.add(values);
+  congruence_.add(std::vector(held_[0].begin(), held_[0].end()));
   for (int i = 0; i < proof.steps_size(); ++i) {
     const proto::ModelStep& step = proof.steps(i);
     if (step.has_value()) continue;
@@ -156,17 +152,18 @@ void ProofFollower::add_lemmas(const proto::ModelProof& proof, const ModelTerms&
   if (has_equal_constants()) throw runtime::InputError(file, "makes two constants equal that the models store");
 }
 
-/// A constant that the second model stores may agree with a term over those of the first one; one that either stores is
-/// what operators without inputs compute, when this is rounded.
+/// A constant that the second model stores may agree with a term over those of the first one, and is read as it: errors
+/// do not add up, since those of the first model stand for themselves. If the second one stores all of these, too, it
+/// is the nearest number, as it is of operators without inputs; one that the first model stores may be rounded from
+/// such an operator.
 bool ProofFollower::add_constant(const proto::ModelStep& lemma, const ModelTerms& names) {
   if (lemma.constants_size() != 1) return false;
   const auto constant = names.find_canonical(lemma.constants(0));
   const auto term = constant ? names.find_canonical(lemma.partner(), bank_.value(*constant).type.data_type) : constant;
   if (!term || !(stored_[0].contains(*constant) || stored_[1].contains(*constant))) return false;
   if (*term == *constant) return true;
-  if (!is_operator(*term) && (!is_of(0, *term) || !stored_[1].contains(*constant))) return false;
-  if (!agree_alone(*constant, *term)) return false;
-  ++compared_;
+  if (!constants_.is_operator(*term) && (!constants_.is_of(0, *term) || !stored_[1].contains(*constant))) return false;
+  if (!agree_alone(*constant, *term, !stored_[0].contains(*constant))) return false;
   const ValueId equal[] = {*term, *constant};
   congruence_.add(equal);
   congruence_.merge(*term, *constant);
@@ -179,7 +176,8 @@ bool ProofFollower::add_instance(const proto::ModelStep& lemma, const ModelTerms
   DataType type = DataType::Float32;
   for (const proto::ModelVariable& variable : lemma.variables()) {
     const auto value = names.find_canonical(variable.value());
-    if (!value || !bank_.value(*value).type || (bank_.node_of(*value).constant && !is_of(0, *value))) return false;
+    if (!value || !bank_.value(*value).type || (bank_.node_of(*value).constant && !constants_.is_of(0, *value)))
+      return false;
     const DataType own = bank_.value(*value).type.data_type;
     if (is_float(own) && variable.value().names_size() > 0) type = own;
   }
@@ -226,49 +224,41 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
                    (sides->source[0] == canonical && sides->target[0] == partner));
 }
 
-bool ProofFollower::is_operator(ValueId constant) const {
-  return std::ranges::none_of(bank_.live_nodes({&constant, 1}),
-                              [&](NodeId id) { return bank_.node(id).kind == Node::Kind::Constant; });
-}
-
 /// Two constants that agree stand for one number, and with no other one, whatever computes it: else two numbers that
-/// differ by a rounding error would be equal. An operator without inputs is that number, or rounded to it; a term of
-/// such operators is that number.
-bool ProofFollower::agree_alone(ValueId a, ValueId b) {
-  const auto difference = constants_.difference(a, b);
-  if (!difference || (*difference > 0 && (is_operator(a) || is_operator(b)))) return false;
-  const std::string first = constants_.content(a), second = constants_.content(b);
-  const auto is_term = [&](ValueId value) { return is_operator(value) && !bank_.node_of(value).arguments.empty(); };
-  const bool must_be_same = is_term(a) || is_term(b) || (is_operator(a) && is_operator(b));
+/// differ by a rounding error would be equal. Two terms that round are two numbers, also if they are one in float64. An
+/// operator without inputs is that number, or rounded to it; a term of such operators is that number, unless this is
+/// read as it.
+bool ProofFollower::agree_alone(ValueId a, ValueId b, bool is_read_as_computed) {
+  const auto difference = constants_.difference(a, b, is_read_as_computed);
+  if (!difference || (*difference > 0 && (constants_.is_operator(a) || constants_.is_operator(b)))) return false;
+  std::string first = constants_.content(a), second = constants_.content(b);
+  const auto is_term = [&](ValueId id) { return constants_.is_operator(id) && !bank_.node_of(id).arguments.empty(); };
+  const bool must_be_same =
+      (!is_read_as_computed && (is_term(a) || is_term(b))) || (constants_.is_operator(a) && constants_.is_operator(b));
   if (first.empty() || second.empty() || (first != second && must_be_same)) return false;
-  return agreeing_.try_emplace(first, second).first->second == second &&
-         agreeing_.try_emplace(second, first).first->second == first;
+  for (const auto& [value, key] : {std::pair(a, &first), std::pair(b, &second)}) {
+    const bool is_number = !is_read_as_computed && constants_.is_operator(value);
+    if (!is_number && !constants_.is_exact(value)) *key += " of " + std::to_string(index(value));
+  }
+  const bool are_alone = agreeing_.try_emplace(first, second).first->second == second &&
+                         agreeing_.try_emplace(second, first).first->second == first;
+  compared_ += are_alone ? 1 : 0;
+  return are_alone;
 }
 
 /// A constant of the second model, computed from its own constants so that errors do not add up, may agree with one
 /// that the first model has, not with any term over its constants: there is always a term with large errors.
 bool ProofFollower::are_constants_that_agree(ValueId partner, ValueId unmerged) {
-  if (!held_[0].contains(partner) || !agree_alone(partner, unmerged)) return false;
-  ++compared_;
-  return true;
-}
-
-/// Returns whether the model stores every constant that this one is computed from.
-bool ProofFollower::is_of(std::size_t model, ValueId constant) const {
-  return std::ranges::all_of(bank_.live_nodes({&constant, 1}), [&](NodeId id) {
-    return bank_.node(id).kind != Node::Kind::Constant || stored_[model].contains(bank_.node(id).outputs[0]);
-  });
+  return held_[0].contains(partner) && agree_alone(partner, unmerged);
 }
 
 /// Returns the constant of one model whose elements a term over the other one's constants computes; else the term.
 ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants) {
   for (const ValueId each : constants) {
     if (each == computed) return each;
-    const bool are_of_two = (is_of(0, computed) && is_of(1, each) && held_[1].contains(each)) ||
-                            (is_of(1, computed) && is_of(0, each) && held_[0].contains(each));
-    if (!are_of_two || !agree_alone(each, computed)) continue;
-    ++compared_;
-    return each;
+    const bool are_of_two = (constants_.is_of(0, computed) && constants_.is_of(1, each) && held_[1].contains(each)) ||
+                            (constants_.is_of(1, computed) && constants_.is_of(0, each) && held_[0].contains(each));
+    if (are_of_two && agree_alone(each, computed)) return each;
   }
   return computed;
 }

@@ -52,10 +52,8 @@ class ProofFollower {
   bool has_equal_constants() const;
   bool holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names);
   bool is_held(ValueId constant) const { return held_[0].contains(constant) || held_[1].contains(constant); }
-  bool is_operator(ValueId constant) const;
-  bool agree_alone(ValueId a, ValueId b);
+  bool agree_alone(ValueId a, ValueId b, bool is_read_as_computed = false);
   bool are_constants_that_agree(ValueId partner, ValueId unmerged);
-  bool is_of(std::size_t model, ValueId constant) const;
   ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
   const algebra::Rule* rule_of(const proto::ModelStep& step) const;
   std::optional<Sides> instance_of(const algebra::Rule& rule, const proto::ModelStep& step, DataType type,

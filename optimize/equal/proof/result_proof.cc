@@ -16,6 +16,13 @@ namespace rulemill::optimize {
 
 namespace {
 
+/// Returns the value with other arguments of its node.
+ValueId rebuilt(GraphBank& bank, ValueId value, const auto& other) {
+  std::vector<ValueId> arguments = bank.node_of(value).arguments;
+  for (ValueId& argument : arguments) argument = other(argument);
+  return bank.node(bank.with_arguments(bank.value(value).node, arguments)).outputs[bank.value(value).output];
+}
+
 /// Writes values of the graphs that a search went through by the names that the first model has for equal ones.
 class OriginalTerms {
  public:
@@ -67,13 +74,8 @@ class OriginalTerms {
       const auto origin = changes_[i - 1]->origins.find(earlier);
       if (origin != changes_[i - 1]->origins.end()) earlier = origin->second;
     }
-    if (!names_.contains(earlier)) {
-      std::vector<ValueId> arguments;
-      for (const ValueId argument : std::vector<ValueId>(bank_.node_of(earlier).arguments))
-        arguments.push_back(original(argument, change));
-      const NodeId rebuilt = bank_.with_arguments(bank_.value(earlier).node, arguments);
-      earlier = bank_.node(rebuilt).outputs[bank_.value(earlier).output];
-    }
+    if (!names_.contains(earlier))
+      earlier = rebuilt(bank_, earlier, [&](ValueId argument) { return original(argument, change); });
     return originals_[change][value] = earlier;
   }
 
@@ -112,12 +114,9 @@ std::vector<ValuePair> other_readings(GraphBank& bank, const ImportedModel& afte
                                       std::unordered_map<ValueId, ValueId> known) {
   const auto read = [&](auto& self, ValueId value) -> ValueId {
     if (const auto found = known.find(value); found != known.end()) return found->second;
-    const Node node = bank.node_of(value);  // a copy, because the bank grows
-    if (node.kind != Node::Kind::Algebra) return value;
-    std::vector<ValueId> arguments;
-    for (const ValueId argument : node.arguments) arguments.push_back(self(self, argument));
-    const NodeId rebuilt = bank.with_arguments(bank.value(value).node, arguments);
-    return known[value] = bank.node(rebuilt).outputs[bank.value(value).output];
+    if (bank.node_of(value).kind != Node::Kind::Algebra) return value;
+    const ValueId term = rebuilt(bank, value, [&](ValueId argument) { return self(self, argument); });
+    return known[value] = term;
   };
   std::vector<ValuePair> found;
   for (const auto& [written, name] : std::map<ValueId, std::string>(names.begin(), names.end())) {

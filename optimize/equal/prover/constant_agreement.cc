@@ -1,11 +1,11 @@
 #include "optimize/equal/prover/constant_agreement.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 
 #include "optimize/cost/cost_model.h"
+#include "optimize/model/numbers.h"
 #include "optimize/model/rounding.h"
 #include "runtime/text/error.h"
 
@@ -74,15 +74,14 @@ GraphEvaluator evaluator_of(const GraphBank& bank) {
   return {bank, {}, no_input, GraphEvaluator::Precision::Tracked};
 }
 
-/// Returns the size of the largest element that is a real number.
-double largest_of(const algebra::Tensor& tensor) {
+}  // namespace
+
+double largest_of(std::span<const double> elements) {
   double largest = 0;
-  for (const double element : tensor.values)
+  for (const double element : elements)
     if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
   return largest;
 }
-
-}  // namespace
 
 double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_sizes) {
   const Node& node = bank.node(id);
@@ -95,25 +94,17 @@ double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_s
 
 ConstantComparison::ConstantComparison(const GraphBank& bank) : bank_(&bank), evaluator_(evaluator_of(bank)) {}
 
-/// Returns the number of elements: moving them takes time, too.
-double ConstantComparison::elements_in(ValueId constant) const {
-  double count = 1;
-  for (const algebra::Poly& dim : bank_->value(constant).type.value_or({}))
-    count *= static_cast<double>(dim.constant().value_or(0));
-  return count;
-}
-
 GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
-  const double count = elements_in(value);
-  if (!bank_->value(value).type || count == 0 || count > max_computed_elements) return nullptr;
+  const double count = known_elements(bank_->value(value).type);
+  if (count == 0 || count > max_computed_elements) return nullptr;
   if (evaluator_.kept_elements() > max_kept_elements) evaluator_ = evaluator_of(*bank_);
   double elements = 0;
   for (const NodeId id : bank_->live_nodes({&value, 1})) {
     if (evaluator_.is_kept(bank_->node(id).outputs[0])) continue;
-    for (const ValueId output : bank_->node(id).outputs) elements += elements_in(output);
+    for (const ValueId output : bank_->node(id).outputs) elements += known_elements(bank_->value(output).type);
     work_ += work_of_node(*bank_, id, evaluator_);
   }
-  work_ += elements;
+  work_ += elements;  // moving them takes time, too
   if (elements > max_term_elements) return nullptr;
   return is_work_done() ? nullptr : evaluator_.kept_value(value);
 }
@@ -126,7 +117,7 @@ const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
   sample.is_finite = std::ranges::all_of(elements->values, [](double element) { return std::isfinite(element); });
   sample.is_exact = std::ranges::all_of(elements->errors, [](double error) { return error == 0; });
   const DataType type = bank_->value(value).type.data_type;
-  const double roundoff = unit_roundoff(type), largest = largest_of(*elements);
+  const double roundoff = unit_roundoff(type), largest = largest_of(elements->values);
   const double error = elements->errors.empty() ? 0 : std::ranges::max(elements->errors);
   sample.is_accurate = error * roundoff <= max_relative_error * largest;
   sample.has_large = smallest_normal(type) <= roundoff * largest;
@@ -135,7 +126,7 @@ const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
   return sample;
 }
 
-std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
+std::optional<double> ConstantComparison::difference(ValueId a, ValueId b, bool is_read_as_computed) {
   if (a == b) return 0;
   const Node &first_node = bank_->node_of(a), &second_node = bank_->node_of(b);
   const bool are_stored = first_node.kind == Node::Kind::Constant && second_node.kind == Node::Kind::Constant;
@@ -153,7 +144,7 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
     return std::nullopt;
   }
   const bool are_of_one = are_of_one_model(a, b);
-  if (are_of_one && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
+  if (are_of_one && !is_read_as_computed && !(sample(a).is_exact && sample(b).is_exact)) return std::nullopt;
   const auto [known, is_new] = agreements_.try_emplace({a, b});
   if (is_new) {
     const auto before = elements_of(a), after = elements_of(b);
@@ -164,7 +155,9 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
     });
   }
   const Agreement& agreement = known->second;
-  if (!agreement.difference || (are_of_one && !agreement.is_identical)) return std::nullopt;
+  if (!agreement.difference) return std::nullopt;
+  const bool is_same = is_read_as_computed ? *agreement.difference == 0 : agreement.is_identical;
+  if (are_of_one && !is_same) return std::nullopt;
   const bool is_first_stored = first_node.kind == Node::Kind::Constant;
   if ((is_first_stored || second_node.kind == Node::Kind::Constant) &&
       !stands_for(is_first_stored ? b : a, is_first_stored ? a : b))
@@ -185,19 +178,19 @@ bool ConstantComparison::stands_for(ValueId computed, ValueId stored) {
   return known == stored || values(known)->values == values(stored)->values;
 }
 
-/// Operators without inputs are of no model.
-bool ConstantComparison::are_of_one_model(ValueId a, ValueId b) const {
-  return std::ranges::any_of(stored_, [&](const std::set<ValueId>& model) {
-    return std::ranges::all_of(std::array{a, b}, [&](ValueId constant) {
-      bool is_of_model = false;
-      for (const NodeId id : bank_->live_nodes(std::span(&constant, 1))) {
-        if (bank_->node(id).kind != Node::Kind::Constant) continue;
-        is_of_model = model.contains(bank_->node(id).outputs[0]);
-        if (!is_of_model) return false;
-      }
-      return is_of_model;
-    });
+bool ConstantComparison::is_operator(ValueId constant) const {
+  return std::ranges::none_of(bank_->live_nodes({&constant, 1}),
+                              [&](NodeId id) { return bank_->node(id).kind == Node::Kind::Constant; });
+}
+
+bool ConstantComparison::is_of(std::size_t model, ValueId constant) const {
+  return std::ranges::all_of(bank_->live_nodes({&constant, 1}), [&](NodeId id) {
+    return bank_->node(id).kind != Node::Kind::Constant || stored_[model].contains(bank_->node(id).outputs[0]);
   });
+}
+
+bool ConstantComparison::are_of_one_model(ValueId a, ValueId b) const {
+  return !is_operator(a) && !is_operator(b) && ((is_of(0, a) && is_of(0, b)) || (is_of(1, a) && is_of(1, b)));
 }
 
 const std::optional<ConstantView>& ConstantComparison::view(ValueId part, ValueId whole) {

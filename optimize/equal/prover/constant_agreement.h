@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -21,6 +22,9 @@ inline constexpr double max_constant_errors = 2;
 
 /// Returns the multiply-adds of a node, and of its scalar functions the operations.
 double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_sizes);
+
+/// Returns the size of the largest element that is a real number.
+double largest_of(std::span<const double> elements);
 
 /// Compares constants of one bank, stored or computed from others. Keeps a few elements of each, so that most pairs are
 /// told apart without computing them again, and all of the last ones.
@@ -42,10 +46,17 @@ class ConstantComparison {
   /// Returns the largest difference of elements, in units of the bound of their errors, if both are constants that
   /// agree; 0 if they are equal when rounded to their type. Those stored in both models agree if they are identical; a
   /// computed one agrees with one stored number. None agrees whose errors are large beside its largest element.
-  std::optional<double> difference(ValueId a, ValueId b);
+  /// `is_read_as_computed`: one model may compute the one and store the other, if that is rounded from it.
+  std::optional<double> difference(ValueId a, ValueId b, bool is_read_as_computed = false);
+  /// Returns whether operators without inputs compute the constant.
+  bool is_operator(ValueId constant) const;
+  /// Returns whether the first model, 0, or the second one, 1, stores every constant that this one is computed from.
+  bool is_of(std::size_t model, ValueId constant) const;
   /// Returns what tells the constant from others, whatever computes it: a digest of its type and of its elements before
   /// they are rounded; "" if these are not computed.
   std::string content(ValueId constant);
+  /// Returns whether these elements are the constant's: no arithmetic that may round has made them.
+  bool is_exact(ValueId constant) { return sample(constant).is_exact; }
   /// Returns whether the constant's elements are real numbers; false if it is too large to be computed.
   bool is_finite(ValueId constant) { return sample(constant).is_finite; }
   /// Returns how the elements of a constant may be found in another one, within a few roundoffs.
@@ -70,7 +81,6 @@ class ConstantComparison {
 
   bool stands_for(ValueId computed, ValueId stored);
   const Sample& sample(ValueId value);
-  double elements_in(ValueId constant) const;
   /// Returns the elements of a constant, with bounds of their errors; nullptr if they are too many, or too much work.
   GraphEvaluator::TensorPtr elements_of(ValueId value);
 

@@ -8,16 +8,7 @@ namespace {
 
 /// Elements of the largest constant that is compared with operators. Larger ones are weights, and a matrix of
 /// interpolation weights of their size takes seconds.
-constexpr std::int64_t max_operator_elements = 1 << 16;
-
-bool has_few_elements(const ValueType& type) {
-  std::int64_t elements = 1;
-  for (const algebra::Poly& dim : *type) {
-    elements *= dim.constant().value_or(max_operator_elements + 1);
-    if (elements > max_operator_elements) return false;
-  }
-  return true;
-}
+constexpr double max_operator_elements = 1 << 16;
 
 /// Returns the instance of an operator without inputs that computes a number, or a square matrix by its size; nullopt
 /// if the operator has none.
@@ -48,7 +39,8 @@ ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& consta
 const std::vector<NodeId>& ConstantOperators::nodes_of(ValueId constant) {
   const auto [found, is_new] = nodes_.try_emplace(constant);
   const ValueType type = bank_.value(constant).type;  // a copy, because the bank grows
-  if (!is_new || !type || !is_float(type.data_type) || !has_few_elements(type)) return found->second;
+  const double elements = known_elements(type);
+  if (!is_new || !is_float(type.data_type) || elements == 0 || elements > max_operator_elements) return found->second;
   std::set<algebra::InstanceId> instances = instances_;
   const std::uint32_t rank[] = {static_cast<std::uint32_t>(type->size())};
   for (const std::string& name : of_any_rank_) instances.insert(bank_.library().instantiate(name, {}, rank).id);

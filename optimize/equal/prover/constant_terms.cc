@@ -27,8 +27,6 @@ std::uint32_t last_of(const std::vector<TermNode>& nodes) {
   return TermNode::inner + static_cast<std::uint32_t>(nodes.size()) - 1;
 }
 
-bool is_identity(const std::vector<std::int64_t>& perm) { return std::ranges::is_sorted(perm); }
-
 }  // namespace
 
 std::optional<ConstantTerm> ConstantTerms::find(ValueId constant, const std::map<std::uint32_t, ValueId>& leaves,
@@ -94,7 +92,7 @@ std::vector<TermNode> ConstantTerms::view(const Leaf& leaf, ValueId constant) {
     if (begin + extent < shape[d]) nodes.push_back({split, {argument()}, {extent}, 0});
     shape[d] = extent;
   }
-  if (!is_identity(view->perm)) {
+  if (!std::ranges::is_sorted(view->perm)) {
     std::vector<std::int64_t> box = shape;
     std::erase(box, 1);
     reshape(box);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "optimize/equal/prover/window.h"
+#include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {
 
@@ -269,10 +270,7 @@ class Generalization {
       return node.kind == Node::Kind::Constant && bank_.tensor(node.source)->values[0] < 0;
     };
     const auto elements = [&](std::uint32_t leaf) {
-      const ValueType type = type_of(leaf);
-      double count = 1;
-      for (const algebra::Poly& size : *type) count *= static_cast<double>(size.constant().value_or(1));
-      return type->empty() && is_negative(leaf) ? -1.5 : -count;
+      return type_of(leaf)->empty() && is_negative(leaf) ? -1.5 : -known_elements(type_of(leaf));
     };
     std::vector<std::uint32_t> leaves(window_.leaves.size());
     std::iota(leaves.begin(), leaves.end(), 0);
