@@ -59,7 +59,9 @@ std::uint32_t Deriver::add(const TypedRule& rule) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a rule is typed before it is used");
   RM_CHECK(rule.rule.source.size() == rule.rule.target.size(), "the sides of a rule have equally many outputs");
   impl_->rules.push_back(rule);
-  return impl_->index.add(compile(rule, impl_->bank, impl_->sizes));
+  CompiledRule compiled = compile(rule, impl_->bank, impl_->sizes);
+  if (rule.rule.widens) compiled.directions.clear();  // it is no equation
+  return impl_->index.add(std::move(compiled));
 }
 
 void Deriver::enable(std::uint32_t rule, bool enabled) { impl_->index.enable(rule, enabled); }
@@ -82,6 +84,7 @@ void Deriver::roll_back(const Mark& mark) {
 
 Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a goal is typed before it is derived");
+  if (rule.rule.widens) return Saturated{};  // it is no equation, so no equations imply it
   try {
     const auto refined = algebra::refine_factors(rule, impl_->bank, impl_->sizes.symbols());
     return impl_->derive(refined ? refined->rule : rule, explain);

@@ -264,8 +264,10 @@ class Optimization {
     const CostRows cleaned_costs = original_costs(bank_, cost_, import_, plan(import_.outputs));
     const bool export_changes_model = subgraphs_.model.has_value() || has_replaced_nodes(import_) ||
                                       count_nodes(costs_of(import_.outputs)) < count_nodes(cleaned_costs);
-    const std::vector<Candidate> candidates =
+    std::vector<Candidate> candidates =
         choose_candidates(found_.best, unchanged, options_.min_gain, export_changes_model);
+    for (Candidate& each : candidates)
+      each.widens = has_widening_rule(each.steps, rules_) || has_widening_rule(subgraphs_.steps, subgraphs_.rules);
     const bool has_file = runtime::destination_of(options_.out).kind == runtime::Destination::Kind::File;
     const std::filesystem::path out = has_file ? options_.out : std::filesystem::path();
     const runtime::ScratchFolder scratch;

@@ -37,7 +37,7 @@ class SubgraphSearch {
     const double max_seconds = cost.graph_seconds(import_.outputs) * (1 - context_.options.min_gain);
     for (const Candidate& candidate : found.best) {
       if (candidate.steps.empty() || candidate.seconds > max_seconds) continue;
-      auto verified = export_verified(candidate, result.warning);
+      auto verified = export_verified(candidate, has_widening_rule(candidate.steps, rules), result.warning);
       if (!verified) continue;
       for (const RewriteStep& step : candidate.steps) {
         result.steps.push_back(step);
@@ -74,12 +74,13 @@ class SubgraphSearch {
     return plan_export(import_, bank_, fusion_, outputs, model_.opset());
   }
 
-  std::optional<OnnxModel> export_verified(const Candidate& candidate, std::string& warning) {
+  std::optional<OnnxModel> export_verified(const Candidate& candidate, bool widens, std::string& warning) {
+    VerificationOptions options = context_.options.verification;
+    options.accuracy.only_where_defined = widens;
     try {
       OnnxModel exported = export_model(model_, import_, bank_, plan(candidate.outputs), candidate.outputs);
       const ImportedModel reimported = import(exported, import_.bounds);
-      const VerificationResult result =
-          verify(bank_, import_.outputs, reimported.outputs, context_.options.verification);
+      const VerificationResult result = verify(bank_, import_.outputs, reimported.outputs, options);
       if (result.is_equal()) return exported;
       warning = model_.origin() + ": " + result.reason;
     } catch (const runtime::Interrupted&) {

@@ -44,6 +44,8 @@ class RuleReader {
       rule.packs.push_back(*pack);
     }
     record.reversible = from_.reversible();
+    rule.widens = from_.widens();
+    if (rule.widens && record.reversible) fail("reversible", "is true of a rule that widens");
     if (!proto::SearchPhase_IsValid(from_.phase()))
       fail("phase", "has the unknown value " + std::to_string(from_.phase()));
     record.phase = static_cast<SearchPhase>(from_.phase());

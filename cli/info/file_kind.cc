@@ -146,7 +146,7 @@ FileDescription describe_definitions(const fs::path& path, const std::string& by
           {{"operators", definitions.operators.size()}, {"functions", definitions.functions.size()}}};
 }
 
-/// A certificate's first line names its version and its kind: "; rulemill certificate 5, by definitions".
+/// A certificate's first line names its version and its kind: "; rulemill certificate 6, by definitions".
 FileDescription describe_certificate(const std::string& bytes) {
   const std::string title = first_line(bytes).substr(2);
   const auto lines = std::ranges::count(bytes, '\n');

@@ -71,14 +71,22 @@ ExportedRules export_taso(const std::vector<RuleRecord>& records, const ExportOp
 
 ExportedRules export_as(const ExportOptions& options, const std::string& origin, Database& database) {
   std::vector<RuleRecord> records;
+  std::vector<algebra::SkippedRule> widening;
+  const bool is_text = options.format == "text";
   for (const RuleRecord& record : database.rules.rules) {
-    if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) records.push_back(record);
+    if (!options.tier.empty() && options.tier != tier_name(record.rule.tier)) continue;
+    if (record.rule.widens && !is_text)
+      widening.push_back({record.rule.id, "it only widens"});
+    else
+      records.push_back(record);
   }
-  if (options.format == "taso") return export_taso(records, options, database);
-  if (options.format != "text") {
-    return export_program(records, {options.format, "Rules of " + origin, options.all_rules, options.goals}, database);
-  }
-  return export_text(records, options, origin, database);
+  if (is_text) return export_text(records, options, origin, database);
+  ExportedRules exported =
+      options.format == "taso"
+          ? export_taso(records, options, database)
+          : export_program(records, {options.format, "Rules of " + origin, options.all_rules, options.goals}, database);
+  exported.skipped.insert(exported.skipped.end(), widening.begin(), widening.end());
+  return exported;
 }
 
 void export_rules(Context& context, const ExportOptions& options) {

@@ -60,7 +60,7 @@ std::vector<Pattern> compile_patterns(const std::vector<algebra::RuleRecord>& ru
     Pattern forward{i, false, rule.source, rule.target};
     if (is_usable(forward, terms)) patterns.push_back(std::move(forward));
     Pattern backward{i, true, rule.target, rule.source};
-    if (rules[i].reversible && is_usable(backward, terms)) patterns.push_back(std::move(backward));
+    if (rules[i].reversible && !rule.widens && is_usable(backward, terms)) patterns.push_back(std::move(backward));
   }
   return patterns;
 }

@@ -1,10 +1,12 @@
 // The results of a search: the cheapest graphs, each with the rewrites that lead to it.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "algebra/rules/rule_set.h"
 #include "optimize/model/graph.h"
 
 namespace rulemill::optimize {
@@ -16,10 +18,16 @@ struct RewriteStep {
   double before = 0, after = 0;  // seconds, by the cost model
 };
 
+/// Whether one of the steps is by a rule that only widens.
+inline bool has_widening_rule(const std::vector<RewriteStep>& steps, const std::vector<algebra::RuleRecord>& rules) {
+  return std::ranges::any_of(steps, [&](const RewriteStep& step) { return rules[step.rule].rule.widens; });
+}
+
 struct Candidate {
   std::vector<ValueId> outputs;
   double seconds = 0;  // by the cost model
   std::vector<RewriteStep> steps;
+  bool widens = false;  // by a rule that only widens: it may have values where the model is undefined
 };
 
 /// Saturations that ended at each limit.

@@ -289,7 +289,10 @@ class Comparison {
     ++result_.tensors;
     result_.elements += before.values.size();
     const DataType type = bank_.value(pair.before).type.data_type;
-    const RelativeErrors errors = measure_errors(pair.reference->values, before.values, after.values);
+    std::vector<double> compared = after.values;
+    for (std::size_t i = 0; options_.accuracy.only_where_defined && i < compared.size(); ++i)
+      if (std::isnan(before.values[i])) compared[i] = before.values[i];
+    const RelativeErrors errors = measure_errors(pair.reference->values, before.values, compared);
     // Below the smallest normal numbers the original's digits are rounding errors, too.
     if (draw.scale != 1 && !is_well_conditioned(errors)) return;
     const bool is_final = before.values.size() >= small_tensor_elements || !errors.same_nonfinite_positions ||

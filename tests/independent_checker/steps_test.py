@@ -68,7 +68,7 @@ class StepsTest(unittest.TestCase):
         uses = f"; use {self.use(*text.splitlines())}\n" if name == "use" else ""
         output = "" if name in ("proof", "use") else "output\n"
         steps = "" if name == "use" else text
-        certificate = Certificate(f"; rulemill certificate 5, by {kind}\n{uses}typing\n{output}{steps}", library.functions)
+        certificate = Certificate(f"; rulemill certificate 6, by {kind}\n{uses}typing\n{output}{steps}", library.functions)
         certificate.read_proof(statement.arithmetic)
         if name == "use":
             return checker.by_derivation(statement, certificate)

@@ -134,7 +134,8 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
   if (!first || first != second) return false;
   if (step.rule().empty()) return are_constants_that_agree(partner, unmerged_.value(original));
   const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
-  return record != rules_.rules.end() && is_instance(record->rule, step, partner, canonical, names);
+  return record != rules_.rules.end() && !record->rule.widens &&
+         is_instance(record->rule, step, partner, canonical, names);
 }
 
 /// A constant of the second model, computed from its own constants so that errors do not add up, may agree with one

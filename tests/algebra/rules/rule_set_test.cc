@@ -192,7 +192,7 @@ TEST_CASE("a truncated or changed database is rejected") {
 }
 
 TEST_CASE("a database with another schema or other definitions is rejected with the difference") {
-  CHECK_THAT(rejection(changed([](auto& set) { set.set_schema_version(2); })),
+  CHECK_THAT(rejection(changed([](auto& set) { set.set_schema_version(3); })),
              Contains("schema version 2, expected 1"));
   const auto folder =
       std::filesystem::temp_directory_path() / ("rulemill_other_definitions_" + std::to_string(::getpid()));
