@@ -21,7 +21,8 @@ std::string fired_name(const Summary::FiredRule& fired) { return fired.id + (fir
 std::string fired_title(const Summary::FiredRule& fired) {
   std::string title = fired_name(fired);
   if (!fired.tier.empty()) title += ", " + fired.tier;
-  return title + (fired.certified ? ", proved" : ", without a certificate");
+  return title + (fired.certified ? ", proved" : ", without a certificate") +
+         (fired.widens ? " where the model is defined" : "");
 }
 
 std::string cleaning_text(const Summary& summary) {

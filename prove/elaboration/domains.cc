@@ -46,9 +46,30 @@ bool Elaborator::show_defined(State state) {
     if (decided) continue;
     if (const auto guard = undecided_guard(state.sum[p], state.context)) {
       if (!try_step(state, steps::split(p, *guard))) return false;
-    } else if (!show_defined_by_others(state, p)) {
+    } else if (!show_defined_by_others(state, p) && !show_positive(state, p)) {
       return false;
     }
+  }
+  return false;
+}
+
+/// Where log(t) is defined, t = exp(log(t)), whose sign is known.
+bool Elaborator::show_positive(State state, std::size_t p) {
+  for (std::size_t a = 0; a < state.sum[p].factors[0].arguments.size(); ++a) {
+    check::Sum argument = state.sum[p].factors[0].arguments[a];
+    if (!known_ || argument.size() != 1 || argument[0].factors.empty()) continue;
+    steps::Positions all = {0};
+    for (std::size_t f = 0; f < argument[0].factors.size(); ++f) all.push_back(f);
+    Attempt attempt{state.sum, {}};
+    Step within = steps::nested(Op::Within, {p, 0, a});
+    const Context inner = check::argument_context(state.context, state.sum[p], state.sum[p].factors[0]);
+    if (!try_law_step({argument, inner, within.blocks[0]},
+                      steps::law("log.inverse", all, {{}, argument}, /*reversed=*/true)) ||
+        !try_step(attempt.in(state.context), std::move(within)) ||
+        !try_step(attempt.in(state.context), steps::make(Op::Signs, {p, 0})))
+      continue;
+    commit(std::move(attempt), state);
+    return true;
   }
   return false;
 }

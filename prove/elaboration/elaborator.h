@@ -79,6 +79,7 @@ class Elaborator {
   std::optional<std::string> prove_domains(check::Proof& proof);
   /// Rewrites 1 − "a function is defined" to 0: by signs, by cases of guards, and by conditions of the other side.
   bool show_defined(State state);
+  bool show_positive(State state, std::size_t p);
   bool show_defined_by_others(State state, std::size_t p);
   bool show_defined_by_other(State state, std::size_t p, std::size_t number, const check::DefinednessCondition& cell);
   /// Replaces the arguments of the factor by those of another with the same function.
