@@ -7,7 +7,6 @@
 
 #include "algebra/operators/function_domain.h"
 #include "algebra/operators/function_evaluation.h"
-#include "check/core_rule.h"
 #include "check/evaluate.h"
 #include "check/number.h"
 #include "runtime/text/error.h"

@@ -5,13 +5,13 @@
 #include <cstdio>
 
 #include "algebra/library/definition_warnings.h"
-#include "cli/choice_option.h"
 #include "cli/number_option.h"
 #include "cli/shipped_files.h"
 #include "runtime/process/terminal.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
+
 void Context::print(const std::string& text) const {
   if (!world.is_root() || silent) return;
   std::FILE* stream = prints_to_stderr ? stderr : stdout;
@@ -71,6 +71,11 @@ void add_common_options(CLI::App& app, Options& options) {
   app.add_option("--progress", options.progress,
                  "progress on stderr; plain: as lines; auto: as lines unless on a terminal")
       ->check(one_of("mode", {"auto", "plain", "off"}));
+}
+
+void add_general_options(CLI::App& app, Options& options) {
+  add_definitions_option(app, options);
+  add_common_options(app, options);
 }
 
 std::filesystem::path definitions_folder(const Options& options) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -54,7 +55,22 @@ void add_out_option(CLI::App& app, Options& options);                           
 void add_rules_operand(CLI::App& app, Options& options, const std::string& more = "");  // RULES
 void add_databases_option(CLI::App& app, Options& options, std::vector<std::string>& rules);  // --rules, repeated
 void add_definitions_option(CLI::App& app, Options& options);                                 // --definitions
-void add_common_options(CLI::App& app, Options& options);  // --json, --quiet, --log-level, --progress
+void add_common_options(CLI::App& app, Options& options);   // --json, --quiet, --log-level, --progress
+void add_general_options(CLI::App& app, Options& options);  // --definitions, and the common ones
+
+/// A parsed line chooses the function, with the command's own options.
+template <class Given>
+void choose(CLI::App& app, Command& chosen, void (*run)(Context&, const Given&), std::shared_ptr<Given> given) {
+  app.callback([=, &chosen] { chosen = [=](Context& context) { run(context, *given); }; });
+}
+/// The same, on the first rank.
+template <class Given>
+void choose_on_first_rank(CLI::App& app, Command& chosen, void (*run)(Context&, const Given&),
+                          std::shared_ptr<Given> given) {
+  app.callback([=, &chosen] {
+    chosen = [=](Context& context) { runtime::on_first_rank(context.world, [&] { run(context, *given); }); };
+  });
+}
 
 /// Returns --definitions, or data_folder()/operators.
 std::filesystem::path definitions_folder(const Options& options);
@@ -83,5 +99,13 @@ void add_rules(CLI::App& app, Options& options, Command& chosen);
 void add_stages(CLI::App& app, Options& options, Command& chosen);
 void add_status(CLI::App& app, Options& options, Command& chosen);
 void add_variants(CLI::App& app, Options& options, Command& chosen);
+
+// The subcommands of `rulemill rules`.
+
+void add_rules_import(CLI::App& rules, Options& options, Command& chosen);
+void add_rules_export(CLI::App& rules, Options& options, Command& chosen);
+void add_rules_diff(CLI::App& rules, Options& options, Command& chosen);
+void add_rules_gallery(CLI::App& rules, Options& options, Command& chosen);
+void add_rules_generalize(CLI::App& rules, Options& options, Command& chosen);
 
 }  // namespace rulemill::cli

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/manual/command_table.h"
 #include "cli/manual/help_text.h"
+#include "cli/number_option.h"
 #include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/mpi/on_first_rank.h"

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "execute/gpu/gpu_evaluator.h"
 #include "optimize/onnx/format/model.h"
-#include "prove/certificate/cvc5.h"
+#include "prove/certificate/check.h"
 #include "prove/solver/z3_session.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/table_file.h"

@@ -105,7 +105,8 @@ function(rulemill_folder name)
     endif()
     rulemill_precompiled(test_${name} test_runtime <catch2/catch.hpp>)
     target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # what takes time is in the libraries
-    target_link_libraries(test_${name} PRIVATE rulemill_${name} Catch2::Catch2)
+    # tcmalloc as in rulemill: a quarter of the time of tests that prove.
+    target_link_libraries(test_${name} PRIVATE rulemill_${name} Catch2::Catch2 $<$<NOT:$<BOOL:${RULEMILL_SANITIZE}>>:${TCMALLOC_LIBRARY}>)
     target_compile_definitions(test_${name} PRIVATE RULEMILL_SOURCE_DIR=".")
     catch_discover_tests(test_${name} TEST_PREFIX "${name}: " WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
       PROPERTIES LABELS cpu TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: ")

@@ -2,7 +2,7 @@
 
 # What the attacks of tests/adversarial ask: the prover without its refuter.
 add_executable(prove_pairs tests/adversarial/prove_pairs.cc)
-target_link_libraries(prove_pairs PRIVATE rulemill_prove)
+target_link_libraries(prove_pairs PRIVATE rulemill_prove $<$<NOT:$<BOOL:${RULEMILL_SANITIZE}>>:${TCMALLOC_LIBRARY}>)
 
 # What tests/independent_checker checks: certificates of false rules.
 add_executable(forge tests/independent_checker/forge.cc)
@@ -40,11 +40,16 @@ if(TARGET rulemill)
     string(REGEX REPLACE "[.]py$" "" test ${source})
     add_test(NAME ${test} COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/${source})
     set_tests_properties(${test} PROPERTIES LABELS "cpu;mpi" TIMEOUT 900 SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "OK .skipped="
-      ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FORGE=$<TARGET_FILE:forge>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli")
+      ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FORGE=$<TARGET_FILE:forge>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli;RULEMILL_CACHE=${CMAKE_BINARY_DIR}/package_cache"
+      DEPENDS optimize/default_rules_test)
   endforeach()
-  set_tests_properties(slurm/slurm_test PROPERTIES LABELS "slurm;mpi" COST 1000)  # begins first: it waits for most of its time
-  # It makes the default rules that the packages contain.
-  set_tests_properties(scripts/pack_test python/wheel_test PROPERTIES DEPENDS optimize/default_rules_test)
+  set_tests_properties(optimize/default_rules_test PROPERTIES DEPENDS "")  # it makes the default rules once, for all others
+  # The longest begin first, so that none is left alone at the end. Slurm waits for most of its time.
+  set_tests_properties(slurm/slurm_test PROPERTIES LABELS "slurm;mpi" COST 1000)
+  set_tests_properties(adversarial/equal_pairs_test adversarial/standard_test cli/discover_test cli/faults_test cli/rules_import_test
+    optimize/default_results_test optimize/model_proof_test python/wheel_test PROPERTIES COST 500)
+  set_tests_properties(cli/farm_test cli/rules_export_pdl_test independent_checker/checker_test
+    optimize/branches_test optimize/model_pairs_test optimize/verify/benchmark_test python/onnxscript_test scripts/pack_test PROPERTIES COST 100)
 endif()
 
 # At length: ctest -C Slow -L slow
@@ -68,6 +73,8 @@ add_test(NAME optimize/equal_long CONFIGURATIONS Slow
 target_link_libraries(test_check PRIVATE rulemill_prove)  # its tests ask the solver
 add_test(NAME check/steps_long CONFIGURATIONS Slow WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMAND test_check "no step of any kind*")
 set_tests_properties(check/steps_long PROPERTIES LABELS slow TIMEOUT 10800 ENVIRONMENT RULEMILL_RANDOM_STEPS=1000000)
+add_test(NAME prove/changed_steps_long CONFIGURATIONS Slow WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMAND test_prove "no changed step*")
+set_tests_properties(prove/changed_steps_long PROPERTIES LABELS slow TIMEOUT 10800 ENVIRONMENT RULEMILL_MUTANTS=50)
 set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/verdicts_long adversarial/models_long
   adversarial/standard_long adversarial/equal_pairs_long fuzz/long cli/faults_long
   optimize/equal_long

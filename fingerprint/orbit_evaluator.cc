@@ -1,7 +1,6 @@
 #include "fingerprint/orbit_evaluator.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "execute/values/real_values.h"
 #include "runtime/text/error.h"

@@ -6,7 +6,7 @@
 
 #include "enumerate/profile/profile_components.h"
 #include "runtime/files/file_integrity.h"
-#include "runtime/process/program_digest.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"

@@ -1,12 +1,11 @@
 #include "fingerprint/run.h"
 
-#include "enumerate/levels/count_graphs.h"
+#include "enumerate/levels/enumerator.h"
 #include "enumerate/profile/profile_components.h"
 #include "fingerprint/previous_table.h"
 #include "fingerprint/shard_writer.h"
 #include "runtime/files/stage.h"
 #include "runtime/process/stopwatch.h"
-#include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 
 namespace rulemill::fingerprint {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "runtime/text/error.h"
-#include "runtime/text/json_number.h"
+#include "runtime/text/json.h"
 
 namespace rulemill::fingerprint {
 

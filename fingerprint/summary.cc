@@ -1,6 +1,6 @@
 #include "fingerprint/summary.h"
 
-#include "runtime/process/program_digest.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::fingerprint {

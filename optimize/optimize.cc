@@ -18,7 +18,7 @@
 #include "optimize/rule_databases.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
-#include "optimize/verify/onnxruntime_verifier.h"
+#include "optimize/verify/onnxruntime.h"
 #include "runtime/files/destination.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/process/machine.h"
@@ -212,7 +212,7 @@ class Optimization {
         sizes_(given_inputs_.empty() ? given_sizes(options.input_shapes, import_, bank_) : given_inputs_[0].sizes),
         cost_source_(open_cost_source(options, library)),
         cost_(bank_, fusion_, device_, sizes_, cost_source_.get()),
-        searched_outputs_(name_constants(bank_, import_.outputs, terms, rules, fusion_.runtime().numbers())),
+        searched_(name_constants(bank_, import_.outputs, terms, rules, fusion_.runtime().numbers())),
         rules_(algebra::specialize(rules, used_operators(bank_), library, terms, symbols)),
         matcher_(bank_, terms, rules_) {
     summary_.rules_loaded = rules.size();
@@ -243,7 +243,7 @@ class Optimization {
     std::vector<CostModel> variants = cost_variants();
     const SearchContext context{
         options_.search, options_.windows, bank_, terms_, rules_, matcher_, {model_.opset(), raised_opset(model_)}};
-    found_ = search_with_variants(context, cost_, variants, searched_outputs_, is_exportable);
+    found_ = search_with_variants(context, cost_, variants, searched_.outputs, is_exportable);
     summary_.search_seconds = watch_.lap();
     if (cost_source_) {
       cost_source_->require_times();
@@ -277,6 +277,7 @@ class Optimization {
                               runtime_inputs, given_inputs_, options_.verification, options_.benchmark},
                              candidates);
     summary_.verification_seconds = watch_.lap();
+    if (selected_.model && options_.result_proof) prove(candidates[selected_.candidate]);
     summarize_selection(summary_, selected_, bank_);
     summarize_subgraphs(summary_, subgraphs_);
     summarize_result(unchanged, selected_.model ? candidates[selected_.candidate] : unchanged, cleaned_costs);
@@ -303,6 +304,14 @@ class Optimization {
   }
 
  private:
+  /// Composes the proof of a result, if the model and its subgraphs are searched as they are.
+  void prove(const Candidate& result) {
+    if (subgraphs_.model) return;
+    const GraphChange named{{}, searched_.origins};
+    summary_.proof = options_.result_proof(
+        {bank_, import_, *selected_.import, terms_, rules_, named, result, cleaned_.result.changed});
+  }
+
   ExportPlan plan(std::span<const ValueId> outputs) { return plan_export(model_, import_, bank_, fusion_, outputs); }
 
   CostRows costs_of(std::span<const ValueId> outputs) {
@@ -349,7 +358,7 @@ class Optimization {
   const GraphEvaluator::Sizes sizes_;
   const std::unique_ptr<CostSource> cost_source_;
   CostModel cost_;
-  const std::vector<ValueId> searched_outputs_;   // with the numbers that rules name
+  const NamedConstants searched_;                 // with the numbers that rules name
   const std::vector<algebra::RuleRecord> rules_;  // specialized to the model
   Matcher matcher_;
   SearchResult found_;

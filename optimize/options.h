@@ -11,6 +11,7 @@
 #include "optimize/cost/cost_source.h"
 #include "optimize/cost/input_shapes.h"
 #include "optimize/search/search_options.h"
+#include "optimize/search/search_result.h"
 #include "optimize/verify/benchmark.h"
 #include "optimize/verify/verify.h"
 
@@ -21,12 +22,16 @@ using RuleCheck = std::function<void(const std::filesystem::path& database, cons
                                      const std::set<std::string>& ids, algebra::Library& library,
                                      algebra::TermBank& terms, algebra::Symbols& symbols)>;
 
+/// Returns a proof that the result is equal to the model, for equal/compare_models.h; empty if there is none.
+using ResultProof = std::function<std::string(const SearchedResult& result)>;
+
 struct Options {
   std::filesystem::path model;
   std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
   /// Returns the databases if `rules` is empty. Called once the model has been read, since it may take long.
   std::function<std::vector<std::filesystem::path>()> default_rules;
   RuleCheck rule_check;                   // of the rules that fired, before a result is written; empty: none
+  ResultProof result_proof;               // empty: none
   std::filesystem::path operators;        // folder of definitions
   std::filesystem::path runtime_fusions;  // file of model/runtime_fusion.h; empty: none
   std::filesystem::path calibration;      // file of cost/calibration.h, of the processor; empty: none

@@ -1,6 +1,5 @@
 #include "optimize/rule_databases.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 

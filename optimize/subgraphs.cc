@@ -1,7 +1,5 @@
 #include "optimize/subgraphs.h"
 
-#include <algorithm>
-
 #include "optimize/onnx/export.h"
 #include "optimize/search/search_graph.h"
 #include "runtime/text/error.h"

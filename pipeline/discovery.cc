@@ -4,25 +4,19 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "dedup/candidates/generalization_cache.h"
-#include "dedup/join/join.h"
 #include "dedup/join/merge_profiles.h"
-#include "enumerate/profile/profile_components.h"
 #include "enumerate/profile/profile_reader.h"
 #include "fingerprint/level_runner.h"
 #include "fingerprint/previous_table.h"
 #include "pipeline/task_statistics.h"
 #include "prove/cache/answer_cache.h"
-#include "prove/generalize_rules.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/manifest.h"
 #include "runtime/mpi/on_first_rank.h"
 #include "runtime/mpi/thread_pool.h"
-#include "runtime/process/event_log.h"
+#include "runtime/process/log.h"
 #include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"

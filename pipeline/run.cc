@@ -4,7 +4,7 @@
 #include <new>
 
 #include "enumerate/profile/profile_reader.h"
-#include "runtime/process/event_log.h"
+#include "runtime/process/log.h"
 #include "runtime/process/machine.h"
 #include "runtime/text/error.h"
 

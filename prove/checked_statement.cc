@@ -5,11 +5,9 @@
 #include "prove/certificate/check.h"
 #include "prove/tasks/candidate_result.h"
 #include "prove/tasks/definition_proof.h"
-#include "prove/tasks/rule_record.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 /// The statement as it is printed after parsing: the factors of a size are in the order in which its text names them.

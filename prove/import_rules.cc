@@ -1,13 +1,12 @@
 #include "prove/import_rules.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
+#include "prove/tasks/candidate_result.h"
 #include "prove/tasks/derivation_context.h"
-#include "prove/tasks/rule_record.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/printable.h"

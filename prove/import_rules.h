@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "algebra/exchange/taso_reader.h"
 #include "algebra/rules/rule_set.h"
 #include "egraph/derive.h"
 #include "prove/prover/prover.h"

@@ -6,7 +6,7 @@
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/core/minimal_core.h"
-#include "prove/tasks/rule_record.h"
+#include "prove/tasks/candidate_result.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/journal.h"
 #include "runtime/files/stage.h"

@@ -109,7 +109,7 @@ class Wheel:
     """A wheel that is being written, with the digests of its files."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        self._archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+        self._archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
         self._record = ""
 
     def add(self, name: str, content: bytes, executable: bool = False) -> None:

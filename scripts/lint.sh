@@ -1,7 +1,8 @@
 #!/bin/bash
 # Checks the sources without running anything: scripts/lint.sh [--changed|--all].
-#   layers, lengths, wording, format, shell scripts; clang-tidy (.clang-tidy) on no source, on those of the last eight hours' commits
-#   (--changed), or on every one (--all); with either the CUDA sources are compiled, too, where nvcc is found.
+#   layers, lengths, wording, format, shell scripts; clang-tidy (.clang-tidy) on no source, on those that differ from where the branch
+#   left origin/main, or on main from ten commits ago (--changed), or on every one (--all); with either the CUDA sources are compiled,
+#   too, where nvcc is found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,9 +17,12 @@ git ls-files -z '*.sh' '.ci/run' | xargs -0 shellcheck
 case ${1:-} in
   --all) mapfile -t sources < <(git ls-files '*.cc') ;;
   --changed)
-    base=$(git rev-list -1 --before='8 hours ago' HEAD)
+    base=$(git merge-base HEAD origin/main 2>/dev/null || true)
+    if [[ -z $base || $base == $(git rev-parse HEAD) ]]; then
+      base=$(git rev-parse --verify --quiet HEAD~10 || git hash-object -t tree /dev/null)
+    fi
     # A changed header is checked through the source of its unit.
-    mapfile -t sources < <(git diff --name-only --diff-filter=d "${base:-$(git hash-object -t tree /dev/null)}" -- '*.cc' '*.h' |
+    mapfile -t sources < <(git diff --name-only --diff-filter=d "$base" -- '*.cc' '*.h' |
       sed 's/\.h$/.cc/' | sort -u | xargs -r ls 2>/dev/null)
     ;;
   *) exit 0 ;;

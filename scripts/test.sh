@@ -9,6 +9,6 @@ if [[ $(id -u) -eq 0 && -f /etc/debian_version ]]; then
 fi
 scripts/build.sh "$preset"
 failed=0
-ctest --test-dir "build/$preset" --output-on-failure --parallel $(($(nproc) + 1)) || failed=$?  # some wait rather than compute
+ctest --test-dir "build/$preset" --output-on-failure --parallel $(($(nproc) + 2)) || failed=$?  # some wait rather than compute
 grep -ohE 'SKIPPED: .*' "build/$preset/Testing/Temporary/LastTest.log" | sed "s/['\")]*$//" | sort | uniq -c || true
 exit "$failed"

@@ -19,7 +19,7 @@ folders=("${@:2}")
 ((${#folders[@]} > 0)) || folders=(${full:+prove} optimize check algebra egraph dedup fingerprint enumerate execute runtime)
 scripts/build.sh debug fuzz "${folders[@]/#/test_}"
 
-export RULEMILL_RANDOM_STEPS=2000  # of the kernel; 20,000 in a release build
+export RULEMILL_RANDOM_STEPS=2000  # a tenth of those of a release build, and of its random sums
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 # run FOLDER CASES: prints the end of the output, or all of it if a case fails.
 run() {

@@ -22,7 +22,7 @@ MAY_DEPEND_ON = {
     "optimize": {"runtime", "algebra", "egraph"},
 }
 MAY_DEPEND_ON["pipeline"] = {"runtime", "algebra", "enumerate", "fingerprint", "dedup", "prove"}
-MAY_DEPEND_ON["cli"] = set(MAY_DEPEND_ON) - {"check", "enumerate"}
+MAY_DEPEND_ON["cli"] = set(MAY_DEPEND_ON) - {"check", "dedup", "enumerate"}
 MAY_DEPEND_ON["bench"] = {"runtime", "algebra", "enumerate", "execute", "fingerprint", "dedup", "egraph", "prove"}
 
 # The only includers of each external library's headers, besides their tests.
@@ -58,7 +58,7 @@ KERNEL_TRUSTS = {
 SIZE_FUNCTIONS = {"div", "mod", "min", "max"}
 
 # They are lowered, never raised.
-BOUNDS = {"lines of C++": 96_650, "words of pages": 54_075, "decision records": 42}
+BOUNDS = {"lines of C++": 96_600, "words of pages": 54_075, "decision records": 42}
 MAX_FILE_LINES = 800
 MAX_README_LINES = 15
 MAX_FOLDER_FILES = 25  # sources directly in a folder

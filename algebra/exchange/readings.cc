@@ -9,7 +9,6 @@
 #include "algebra/exchange/fixed_forms.h"
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_renaming.h"
-#include "algebra/terms/size_condition.h"
 #include "algebra/terms/split_positions.h"
 #include "algebra/terms/typing.h"
 

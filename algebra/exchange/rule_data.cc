@@ -18,6 +18,7 @@ using runtime::Json;
 constexpr const char* scalar_kind_names[] = {"real", "bool", "int", "positive"};
 constexpr const char* parameter_kind_names[] = {"size", "sizes", "int",      "ints",        "enum",
                                                 "axis", "axes",  "new_axes", "permutation", "spread"};
+constexpr const char* scalar_expr_kinds[] = {"number", "inverse", "read", "add", "mul", "sum", "max", "apply", "case"};
 constexpr const char* relation_signs[] = {"=", "!=", "<", "<="};
 
 template <class Enum, std::size_t count>
@@ -50,9 +51,12 @@ class InstanceData {
  public:
   InstanceData(const OperatorInstance& instance, const std::vector<Poly>& slots, const Library& library,
                Symbols& symbols)
-      : instance_(instance), slots_(slots), library_(library), symbols_(symbols) {}
+      : instance_(instance), slots_(slots), library_(library), symbols_(symbols) {
+    for (std::uint32_t i = 0; i < instance.index_slots; ++i)
+      indices_.emplace_back(symbols.index("_" + std::to_string(i)));
+  }
 
-  Json json(bool with_onnx) const {
+  Json json(RuleDataParts parts) const {
     Json json = {{"operator", instance_.operator_name}, {"commutative", instance_.commutative}};
     json["parameters"] = Json::array();
     for (const auto& [name, value] : instance_.parameters) {
@@ -79,7 +83,14 @@ class InstanceData {
       json["conditions"].push_back({symbols_.to_string(condition.left), name_of(each.relation, relation_signs),
                                     symbols_.to_string(condition.right), holds(condition, symbols_) == Truth::Yes});
     }
-    if (!with_onnx) return json;
+    for (const auto* tensors : {&instance_.intermediates, &instance_.outputs}) {
+      for (std::size_t t = 0; parts.bodies && t < tensors->size(); ++t) {
+        const TensorDefinition& each = (*tensors)[t];
+        json["tensors"].push_back(tensor(each.name, each.scalar_kind, each.dims));
+        json["tensors"].back()["body"] = body_data(*each.body);
+      }
+    }
+    if (!parts.onnx) return json;
     json["onnx"] = Json::array();
     for (const OnnxMapping& mapping : instance_.onnx) {
       if (is_to_one_node(mapping)) json["onnx"].push_back(mapping_data(mapping));
@@ -88,7 +99,7 @@ class InstanceData {
   }
 
  private:
-  Poly value(const IndexExprPtr& expr) const { return evaluate(*expr, slots_, {}, symbols_); }
+  Poly value(const IndexExprPtr& expr) const { return evaluate(*expr, slots_, indices_, symbols_); }
   std::string text(const IndexExprPtr& expr) const { return symbols_.to_string(value(expr)); }
 
   Json symbolic(const std::string& name) const {
@@ -99,10 +110,27 @@ class InstanceData {
     return json;
   }
 
+  Json texts(const std::vector<IndexExprPtr>& exprs) const {
+    Json json = Json::array();
+    for (const IndexExprPtr& expr : exprs) json.push_back(text(expr));
+    return json;
+  }
+
   Json tensor(const std::string& name, ScalarKind kind, const std::vector<IndexExprPtr>& dims) const {
-    Json shape = Json::array();
-    for (const IndexExprPtr& dim : dims) shape.push_back(text(dim));
-    return {{"name", name}, {"kind", name_of(kind, scalar_kind_names)}, {"shape", shape}};
+    return {{"name", name}, {"kind", name_of(kind, scalar_kind_names)}, {"shape", texts(dims)}};
+  }
+
+  Json body_data(const ScalarExpr& expr) const {
+    Json json = {{"kind", name_of(expr.kind, scalar_expr_kinds)},
+                 {"value", to_string(expr.value)},
+                 {"tensor", expr.tensor},
+                 {"indices", texts(expr.indices)}};
+    if (expr.kind == ScalarExpr::Kind::Apply) json["function"] = library_.functions()[expr.function].name;
+    for (const auto& [slot, extent] : expr.bound) json["bound"].push_back({"_" + std::to_string(slot), text(extent)});
+    for (const auto& [relation, a, b] : expr.guard)
+      json["guard"].push_back({text(a), name_of(relation, relation_signs), text(b)});
+    for (const ScalarExprPtr& operand : expr.operands) json["operands"].push_back(body_data(*operand));
+    return json;
   }
 
   Json mapping_data(const OnnxMapping& mapping) const {
@@ -139,6 +167,7 @@ class InstanceData {
 
   const OperatorInstance& instance_;
   const std::vector<Poly>& slots_;
+  std::vector<Poly> indices_;
   const Library& library_;
   Symbols& symbols_;
 };
@@ -147,7 +176,7 @@ Json general_data(const OperatorInstance& instance, const Library& library, Symb
   std::vector<Poly> slots;
   for (std::size_t s = 0; s < instance.size_names.size(); ++s)
     slots.emplace_back(symbols.size("s" + std::to_string(s)));
-  return InstanceData(instance, slots, library, symbols).json(false);
+  return InstanceData(instance, slots, library, symbols).json({});
 }
 
 /// The kind of the elements that the first user of a variable expects.
@@ -201,7 +230,7 @@ Json rule_data(const TypedRule& typed, RuleDataParts parts, TermBank& bank, Symb
   const std::vector<NodeId> nodes = nodes_of(rule, bank);
   for (const NodeId id : nodes) {
     const OperatorInstance& instance = bank.library().instance(bank.node(id).instance);
-    Json node = InstanceData(instance, size_slots(id, typed, bank), bank.library(), symbols).json(parts.onnx);
+    Json node = InstanceData(instance, size_slots(id, typed, bank), bank.library(), symbols).json(parts);
     node["arguments"] = node["terms"] = Json::array();
     for (const TermId argument : bank.node(id).arguments) node["arguments"].push_back(terms.at(argument));
     for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {

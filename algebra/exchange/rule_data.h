@@ -21,6 +21,7 @@ bool is_to_one_node(const OnnxMapping& mapping);
 struct RuleDataParts {
   bool onnx = false;     // the ONNX mappings of nodes
   bool general = false;  // operators over any sizes
+  bool bodies = false;   // the definitions of nodes
 };
 
 /// {"name", "variables": [names], "terms": [{"kind", "shape"}], "nodes": […], "source": {"nodes": [numbers, arguments
@@ -28,7 +29,8 @@ struct RuleDataParts {
 /// that of a variable, or of a node's output. A node is {"operator", "commutative", "parameters": [{"name", "kind",
 /// "value"}], "sizes": [those of the call], "slots": {name: size}, "inputs": [{"name", "kind", "shape"}], "outputs",
 /// "conditions": [[left, sign, right, whether it is shown]], "onnx": [its mappings to one node], the terms "arguments"
-/// and "terms" (its outputs), "general": the same over the sizes s0, s1, … of any such node}.
+/// and "terms" (its outputs), "general": the same over the sizes s0, s1, … of any such node, "tensors":
+/// intermediates and outputs {"name", "kind", "shape", "body"}}. A body is a ScalarExpr; its indices are _0, _1, ….
 runtime::Json rule_data(const TypedRule& typed, RuleDataParts parts, TermBank& bank, Symbols& symbols);
 
 /// Applies an operator's type rule to inputs x0, x1, … of these shapes. `call` is a term such as "split(x0; axis=1)";

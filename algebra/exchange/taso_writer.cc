@@ -10,6 +10,11 @@
 namespace rulemill::algebra {
 namespace {
 
+/// Thrown for a rule that cannot be exported.
+struct NotExpressible {
+  std::string reason;
+};
+
 /// Encodes a parameter's value as a number.
 std::int32_t number_of(const ParameterValue& value, const TasoParameter& parameter, const std::string& what) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<std::int32_t>(*number);

@@ -8,7 +8,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <set>
 #include <unordered_map>
 
 #include "algebra/expansion/pack_lengths.h"

@@ -8,7 +8,6 @@
 #include "algebra/language/syntax.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
-#include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
 namespace {

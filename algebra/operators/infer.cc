@@ -82,6 +82,8 @@ std::optional<std::vector<Shape>> infer_symbolic(const OperatorInstance& instanc
                                                  std::span<const Poly> facts, std::vector<Poly>* sizes_out) {
   std::vector<Poly> sizes;
   if (!bind_sizes<Poly>(instance, inputs, size_parameters, sizes)) return std::nullopt;
+  const auto is_positive = [&](const Poly& size) { return is_shown_nonnegative(size - Poly(1), symbols, facts); };
+  if (!std::ranges::all_of(size_parameters, is_positive)) return std::nullopt;
   for (const Comparison& condition : instance.conditions) {
     const Poly a = evaluate(*condition.a, sizes, {}, symbols), b = evaluate(*condition.b, sizes, {}, symbols);
     if (!is_shown(condition.relation, a, b, symbols, facts)) return std::nullopt;
@@ -91,7 +93,7 @@ std::optional<std::vector<Shape>> infer_symbolic(const OperatorInstance& instanc
     Shape& shape = shapes.emplace_back();
     for (const IndexExprPtr& dim : output.dims) {
       shape.push_back(evaluate(*dim, sizes, {}, symbols));
-      if (!is_shown_nonnegative(shape.back() - Poly(1), symbols, facts)) return std::nullopt;
+      if (!is_positive(shape.back())) return std::nullopt;
     }
   }
   if (sizes_out) *sizes_out = std::move(sizes);

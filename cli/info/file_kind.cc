@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include "algebra/language/syntax.h"
 #include "algebra/rules/rule_set_format.h"
-#include "cli/info/file_description.h"
 #include "cli/rules/rule_database.h"
 #include "optimize/equal/proof/proof_follower.h"
 #include "prove/tasks/candidate_result.h"

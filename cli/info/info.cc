@@ -130,8 +130,7 @@ void add_info(CLI::App& app, Options& options, Command& chosen) {
   options.files.writes(info->add_option("--roundtrip", *roundtrip,
                                         "write the model to this file after import and export, without applying rules"),
                        PathKind::NewModel);
-  add_definitions_option(*info, options);
-  add_common_options(*info, options);
+  add_general_options(*info, options);
   info->callback([path, roundtrip, &chosen] {
     chosen = [path, roundtrip](Context& context) {
       if (std::filesystem::path(*path).extension() == ".onnx") {

@@ -1,10 +1,12 @@
-// The text of `--help`, and the tables that it shares with the manual pages.
+// The text of `--help`, the tables that it shares with the manual pages, and messages about wrong command lines.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <string>
 
 #include "cli/manual/command_table.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::cli {
 
@@ -32,5 +34,11 @@ inline constexpr std::array environment_variables = {
 
 /// The help of a command: usage, operands, options and subcommands.
 std::string help_text(const CommandEntry& command);
+
+/// Throws UsageError if the parsed command line names a subcommand that does not exist.
+void require_known_subcommand(const CLI::App& app);
+
+/// Describes the error of parsing the command line: the closest known names of a misspelt one, or the missing operand.
+runtime::UsageError usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace rulemill::cli

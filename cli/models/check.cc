@@ -6,7 +6,7 @@
 #include "cli/run/audit_report.h"
 #include "cli/run/proof_options.h"
 #include "optimize/equal/equality_report.h"
-#include "prove/core/database_check.h"
+#include "prove/core/audit.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -152,9 +152,8 @@ void add_check(CLI::App& app, Options& options, Command& chosen) {
                  "verify that no core rule is implied by the others, and that the core implies every derived rule")
       ->excludes(proof);
   add_proof_options(*checking, given->proofs);
-  add_definitions_option(*checking, options);
-  add_common_options(*checking, options);
-  checking->callback([given, &chosen] { chosen = [given](Context& context) { check(context, *given); }; });
+  add_general_options(*checking, options);
+  choose(*checking, chosen, check, given);
 }
 
 }  // namespace rulemill::cli

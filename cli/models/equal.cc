@@ -56,9 +56,8 @@ void add_equal(CLI::App& app, Options& options, Command& chosen) {
   options.files.writes(
       equal->add_option("--proof", given->proof,
                         "file for a proof that `rulemill check` follows without a search, if equality is shown"));
-  add_definitions_option(*equal, options);
-  add_common_options(*equal, options);
-  equal->callback([given, &chosen] { chosen = [given](Context& context) { compare(context, *given); }; });
+  add_general_options(*equal, options);
+  choose(*equal, chosen, compare, given);
 }
 
 }  // namespace rulemill::cli

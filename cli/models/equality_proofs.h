@@ -24,9 +24,13 @@ struct Databases {
 Databases find_databases(const Context& context, const std::vector<std::string>& given,
                          const std::vector<std::filesystem::path>& models);
 
-/// Writes a proof that the result equals the model, if it is shown; otherwise `proof_gap` has the reason.
+/// Returns a proof of an optimizer's result from what its search did, for `prove_result`.
+std::string searched_proof(const optimize::SearchedResult& searched);
+
+/// Writes a proof that the result equals the model, if it is shown; otherwise `proof_gap` has the reason. It is
+/// `searched_proof` if that can be followed.
 optimize::EqualityResult prove_result(const Options& options, const std::filesystem::path& model,
                                       const std::filesystem::path& result, std::vector<std::filesystem::path> rules,
-                                      const std::filesystem::path& proof = {});
+                                      const std::filesystem::path& proof = {}, const std::string& searched_proof = {});
 
 }  // namespace rulemill::cli

@@ -2,11 +2,10 @@
 // times it on this machine's GPU.
 #include <fmt/format.h>
 
-#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
-#include "optimize/gpu/device/layout_costs.h"
+#include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/model_plan.h"
 #include "optimize/gpu/kernels/compiler.h"
 
@@ -157,9 +156,8 @@ void add_gpu(CLI::App& app, Options& options, Command& chosen) {
         ->check(one_of("device", optimize::device_names()));
     made->add_flag("--row-major", given->row_major,
                    "keep all tensors in the layout of the model (NCHW); default: choose layouts by cost");
-    add_definitions_option(*made, options);
-    add_common_options(*made, options);
-    made->callback([given, run, &chosen] { chosen = [given, run](Context& context) { run(context, *given); }; });
+    add_general_options(*made, options);
+    choose(*made, chosen, run, given);
     return made;
   };
   auto* plan = add("plan", "Print the plan: kernels, library calls, layouts and memory; needs no GPU", run_plan);

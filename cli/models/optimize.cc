@@ -6,14 +6,12 @@
 #include <set>
 #include <string>
 
-#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
-#include "cli/page.h"
 #include "cli/rules/default_rules.h"
-#include "cli/rules/rule_check.h"
+#include "cli/rules/rule_database.h"
 #include "cli/shipped_files.h"
 #include "cli/step_progress.h"
 #include "optimize/cost/calibration.h"
@@ -139,6 +137,7 @@ void run(Context& context, const OptimizeOptions& given) {
   }
   if (!given.proof.empty() && options.out == "-")
     throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
+  if (!given.proof.empty()) options.result_proof = searched_proof;
   std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   const optimize::Summary summary = optimize_model(options, given.runtime, context, defaults);
   if (!options.explain.empty()) {
@@ -153,7 +152,7 @@ void run(Context& context, const OptimizeOptions& given) {
   if (!given.proof.empty()) {
     for (const DefaultRules& each : defaults) options.rules.push_back(each.database);
     const optimize::EqualityResult shown =
-        prove_result(context.options, options.model, options.out, options.rules, given.proof);
+        prove_result(context.options, options.model, options.out, options.rules, given.proof, summary.proof);
     context.print(optimize::written_proof_text(shown));
     context.report["proof"] = {{"bytes", shown.proof_bytes}, {"gap", shown.proof_gap}, {"seconds", shown.seconds}};
   }
@@ -297,10 +296,9 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       .writes(optimize->add_option("--proof", given->proof,
                                    "file for a proof that the result equals the model, for `rulemill check`"))
       ->needs("--out");
-  add_definitions_option(*optimize, options);
-  add_common_options(*optimize, options);
+  add_general_options(*optimize, options);
   add_type_helper(app, chosen);
-  optimize->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
+  choose(*optimize, chosen, run, given);
 }
 
 }  // namespace rulemill::cli

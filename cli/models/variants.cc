@@ -7,7 +7,7 @@
 #include "cli/model_processes.h"
 #include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
-#include "cli/rules/rule_check.h"
+#include "cli/rules/rule_database.h"
 #include "cli/step_progress.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/optimize.h"
@@ -46,12 +46,15 @@ optimize::Options random_search(const Context& context, const VariantsOptions& g
   options.min_gain = 0;
   options.verification.definitions_only = true;
   options.benchmark.enabled = false;
+  options.result_proof = searched_proof;
   return options;
 }
 
 /// Writes a proof and follows it. Returns false if there is none.
-bool is_proved(const Context& context, const optimize::Options& search, const std::filesystem::path& proof) {
-  if (prove_result(context.options, search.model, search.out, search.rules, proof).proof_bytes == 0) return false;
+bool is_proved(const Context& context, const optimize::Options& search, const std::filesystem::path& proof,
+               const std::string& searched_proof) {
+  if (prove_result(context.options, search.model, search.out, search.rules, proof, searched_proof).proof_bytes == 0)
+    return false;
   optimize::follow_proof(equality_options(context.options, search.model, search.out), proof);
   return true;
 }
@@ -76,7 +79,7 @@ void run(Context& context, const VariantsOptions& given) {
     search.cost.seed = (context.options.seed.value_or(0) << 32) + i;
     const optimize::Summary summary = optimize::run(search);
     const bool is_new = !summary.fired.empty() && known.insert(graph_digest(search.out)).second;
-    if (!is_new || !is_proved(context, search, scratch / (name + ".proof"))) continue;
+    if (!is_new || !is_proved(context, search, scratch / (name + ".proof"), summary.proof)) continue;
     for (const auto& file : std::filesystem::directory_iterator(scratch.path())) {
       if (file.path().filename().string().starts_with(name))
         std::filesystem::rename(file.path(), folder / file.path().filename());
@@ -103,9 +106,8 @@ void add_variants(CLI::App& app, Options& options, Command& chosen) {
                                    "new or empty folder for variant_1.onnx, its proof variant_1.proof, …"),
               PathKind::Folder)
       ->required();
-  add_definitions_option(*variants, options);
-  add_common_options(*variants, options);
-  variants->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
+  add_general_options(*variants, options);
+  choose(*variants, chosen, run, given);
 }
 
 }  // namespace rulemill::cli

@@ -118,8 +118,7 @@ void add_operators_check(CLI::App& operators, Options& options, Command& chosen)
   options.files.reads(checking->add_option(
       "FILE", given->files,
       "definitions (*.op) in addition to those of --definitions, or properties (*.properties) to prove"));
-  add_definitions_option(*checking, options);
-  add_common_options(*checking, options);
+  add_general_options(*checking, options);
   checking->callback([given, &chosen] { chosen = [given](Context& context) { check(context, *given); }; });
 }
 

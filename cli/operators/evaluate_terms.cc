@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "algebra/rules/term_evaluation.h"
@@ -117,13 +116,8 @@ void add_operators_eval(CLI::App& operators, Options& options, Command& chosen) 
                                     "file with a tensor for each variable and a number for each named size (JSON): "
                                     "{\"x\": {\"shape\": [1, 2], \"values\": [3, 4]}, \"n\": 2}"))
       ->required();
-  add_definitions_option(*evaluating, options);
-  add_common_options(*evaluating, options);
-  evaluating->callback([given, &chosen] {
-    chosen = [given](Context& context) {
-      runtime::on_first_rank(context.world, [&] { evaluate_terms(context, *given); });
-    };
-  });
+  add_general_options(*evaluating, options);
+  choose_on_first_rank(*evaluating, chosen, evaluate_terms, given);
 }
 
 }  // namespace rulemill::cli

@@ -4,7 +4,6 @@
 #include "cli/operators/operator_commands.h"
 #include "cli/text_table.h"
 #include "runtime/text/error.h"
-#include "runtime/text/join_text.h"
 
 namespace rulemill::cli {
 namespace {
@@ -108,19 +107,18 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   auto* operators = app.add_subcommand("operators", "Operator definitions");
   operators->require_subcommand(1);
   auto* listing = operators->add_subcommand("list", "List the defined operators with their signatures");
-  add_definitions_option(*listing, options);
-  add_common_options(*listing, options);
+  add_general_options(*listing, options);
   listing->callback([&chosen] { chosen = list; });
 
   auto* showing = operators->add_subcommand("show", "Show one operator: definition, types, parameters, ONNX mapping");
   auto name = std::make_shared<std::string>();
   showing->add_option("NAME", *name, "operator, as in `operators list`")->required();
-  add_definitions_option(*showing, options);
-  add_common_options(*showing, options);
+  add_general_options(*showing, options);
   showing->callback([name, &chosen] { chosen = [name](Context& context) { show_operator(context, *name); }; });
 
   add_operators_check(*operators, options, chosen);
   add_operators_eval(*operators, options, chosen);
+  add_operators_import(*operators, options, chosen);
 }
 
 }  // namespace rulemill::cli

@@ -7,5 +7,6 @@ namespace rulemill::cli {
 
 void add_operators_check(CLI::App& operators, Options& options, Command& chosen);
 void add_operators_eval(CLI::App& operators, Options& options, Command& chosen);
+void add_operators_import(CLI::App& operators, Options& options, Command& chosen);
 
 }  // namespace rulemill::cli

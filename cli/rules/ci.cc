@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
+#include "cli/number_option.h"
 #include "cli/rules/rule_database.h"
 #include "runtime/mpi/mpi_session.h"
 #include "runtime/process/subprocess.h"
@@ -22,7 +22,7 @@ struct CiOptions {
   std::string junit, sarif, taso_table;
 };
 
-void run(const Context& context, const CiOptions& given) {
+void run(Context& context, const CiOptions& given) {
   if (runtime::has_mpi_launcher()) throw runtime::UsageError("ci", "is one process; run it without mpirun or srun");
   std::vector<std::string> command = ci_command();
   if (command.empty()) throw runtime::Error("ci", "needs Python, and none was found; set RULEMILL_PYTHON to one");
@@ -76,9 +76,8 @@ void add_ci(CLI::App& app, Options& options, Command& chosen) {
           PathKind::Database)
       ->allow_extra_args(false);
   add_taso_table_option(*ci, options, given->taso_table);
-  add_definitions_option(*ci, options);
-  add_common_options(*ci, options);
-  ci->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
+  add_general_options(*ci, options);
+  choose(*ci, chosen, run, given);
 }
 
 }  // namespace rulemill::cli

@@ -20,7 +20,6 @@
 #include "runtime/files/cache_folder.h"
 #include "runtime/process/descriptor.h"
 #include "runtime/process/interrupt.h"
-#include "runtime/process/program_digest.h"
 #include "runtime/process/run_program.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
@@ -202,8 +201,7 @@ void add_rules_default(CLI::App& rules, Options& options, Command& chosen) {
   options.files.writes(
       command->add_option("--out", options.out, "folder for the database; default: `rules` in the user's cache folder"),
       PathKind::Folder);
-  add_definitions_option(*command, options);
-  add_common_options(*command, options);
+  add_general_options(*command, options);
   command->callback([&chosen] {
     chosen = [](Context& context) {
       if (!context.world.is_root()) return;

@@ -168,13 +168,8 @@ void add_derive(CLI::App& app, Options& options, Command& chosen) {
   deriving->add_flag("--use-derived", given->use_derived,
                      "derive from the derived rules of a database, too; default: its core only");
   add_taso_table_option(*deriving, options, given->taso_table);
-  add_definitions_option(*deriving, options);
-  add_common_options(*deriving, options);
-  deriving->callback([given, &chosen] {
-    chosen = [given](Context& context) {
-      runtime::on_first_rank(context.world, [&] { derive_rules(context, *given); });
-    };
-  });
+  add_general_options(*deriving, options);
+  choose_on_first_rank(*deriving, chosen, derive_rules, given);
 }
 
 }  // namespace rulemill::cli

@@ -8,10 +8,10 @@
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/symbolic_parameters.h"
 #include "algebra/terms/typing.h"
-#include "cli/page.h"
-#include "cli/rules/rule_commands.h"
+#include "cli/command.h"
 #include "cli/rules/rule_database.h"
 #include "cli/rules/rule_gain.h"
+#include "cli/shipped_files.h"
 #include "runtime/text/join_text.h"
 #include "runtime/text/quantity.h"
 
@@ -89,11 +89,8 @@ void add_rules_gallery(CLI::App& rules, Options& options, Command& chosen) {
   auto out = std::make_shared<std::string>();
   add_rules_operand(*drawing, options);
   options.files.writes(drawing->add_option("--out", *out, "page to write (*.html)"))->required();
-  add_definitions_option(*drawing, options);
-  add_common_options(*drawing, options);
-  drawing->callback([out, &chosen] {
-    chosen = [out](Context& context) { runtime::on_first_rank(context.world, [&] { write_gallery(context, *out); }); };
-  });
+  add_general_options(*drawing, options);
+  choose_on_first_rank(*drawing, chosen, write_gallery, out);
 }
 
 }  // namespace rulemill::cli

@@ -5,13 +5,11 @@
 #include <map>
 
 #include "algebra/terms/rule_text.h"
-#include "cli/rules/rule_commands.h"
+#include "cli/command.h"
 #include "cli/rules/rule_database.h"
 #include "cli/run/proof_options.h"
-#include "cli/run/task_tables.h"
 #include "cli/text_table.h"
 #include "prove/core/generalize_rule_set.h"
-#include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
 
 namespace rulemill::cli {
@@ -104,9 +102,8 @@ void add_rules_generalize(CLI::App& rules, Options& options, Command& chosen) {
                     "also try the other values of enum parameters, such as pad=valid: one rule per proved value");
   command->add_flag("--keep-originals", given->keep_originals, "keep the original rules and append the general ones");
   add_proof_options(*command, given->proofs);
-  add_definitions_option(*command, options);
-  add_common_options(*command, options);
-  command->callback([given, &chosen] { chosen = [given](Context& context) { generalize(context, *given); }; });
+  add_general_options(*command, options);
+  choose(*command, chosen, generalize, given);
 }
 
 }  // namespace rulemill::cli

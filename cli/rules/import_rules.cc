@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/rules/rule_commands.h"
+#include "cli/command.h"
 #include "cli/rules/rule_database.h"
 #include "cli/rules/verdict_report.h"
 #include "optimize/equal/model_rule.h"
@@ -97,11 +97,8 @@ void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
   importing->add_flag("--keep-narrowed", given->keep_narrowed,
                       "write narrowed rules, too: those proved under a condition that their text does not state");
   add_taso_table_option(*importing, options, given->taso_table);
-  add_definitions_option(*importing, options);
-  add_common_options(*importing, options);
-  importing->callback([given, &chosen] {
-    chosen = [given](Context& context) { runtime::on_first_rank(context.world, [&] { import(context, *given); }); };
-  });
+  add_general_options(*importing, options);
+  choose_on_first_rank(*importing, chosen, import, given);
 }
 
 }  // namespace rulemill::cli

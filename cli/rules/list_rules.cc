@@ -18,10 +18,9 @@
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
-#include "cli/choice_option.h"
 #include "cli/command.h"
+#include "cli/number_option.h"
 #include "cli/rules/default_rules.h"
-#include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
 #include "cli/rules/rule_gain.h"
 #include "cli/text_table.h"
@@ -346,9 +345,8 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of("verdict", {"refuted", "unknown", "ill-typed"}));
-  add_definitions_option(*listing, options);
-  add_common_options(*listing, options);
-  listing->callback([filter, &chosen] { chosen = [filter](Context& context) { list(context, *filter); }; });
+  add_general_options(*listing, options);
+  choose(*listing, chosen, list, filter);
 
   auto* showing = rules->add_subcommand(
       "show", "Show one rule: text, condition, proof; or a candidate of a run: verdict, counterexample");
@@ -359,8 +357,7 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
       ->add_option("ID", *id, "id of the rule, as in `rules list`, or of a candidate, as in `rules list --candidates`")
       ->required();
   showing->add_flag("--certificate", *certificate, "print the certificate, too");
-  add_definitions_option(*showing, options);
-  add_common_options(*showing, options);
+  add_general_options(*showing, options);
   showing->callback([=, &chosen] { chosen = [=](Context& context) { show(context, *id, *certificate); }; });
 
   add_rules_import(*rules, options, chosen);

@@ -1,10 +1,13 @@
 #include "cli/rules/rule_database.h"
 
+#include <fmt/format.h>
+
 #include <sstream>
 
 #include "algebra/terms/rule_text.h"
 #include "cli/exchange_process.h"
 #include "cli/shipped_files.h"
+#include "prove/certificate/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
@@ -103,6 +106,19 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
   }
   if (rules.empty()) throw runtime::InputError(path.string(), "has no rules; expected " + expected);
   return rules;
+}
+
+void require_valid_certificates(const std::filesystem::path& database, const algebra::RuleSet& rules,
+                                const std::set<std::string>& ids, algebra::Library& library, algebra::TermBank& bank,
+                                algebra::Symbols& symbols) {
+  const prove::CheckReport report =
+      prove::check(prove::select_with_premises(rules, ids), library, bank, symbols, prove::CheckOptions());
+  if (report.findings.empty()) return;
+  const prove::CheckFinding& first = report.findings.front();
+  throw runtime::InputError(database.string(),
+                            fmt::format("rule {}, on which the result depends, is invalid: {}; nothing was written, "
+                                        "see `rulemill check`",
+                                        first.rule, first.what));
 }
 
 }  // namespace rulemill::cli

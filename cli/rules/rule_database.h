@@ -1,6 +1,7 @@
-// A loaded rule database, its rules as text and JSON, and the rule files of other programs.
+// A loaded rule database, its rules as text and JSON, their check, and the rule files of other programs.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,5 +39,12 @@ algebra::TasoTable load_taso_table(const std::string& given, const algebra::Libr
 std::vector<algebra::ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
                                                   algebra::Library& library, algebra::TermBank& bank,
                                                   algebra::Symbols& symbols);
+
+/// Checks the certificates of these rules of a loaded database, and of the rules that their derivations use. A label
+/// such as "core" proves nothing: the statement of a rule may have been altered. Throws InputError that names the first
+/// invalid rule.
+void require_valid_certificates(const std::filesystem::path& database, const algebra::RuleSet& rules,
+                                const std::set<std::string>& ids, algebra::Library& library, algebra::TermBank& bank,
+                                algebra::Symbols& symbols);
 
 }  // namespace rulemill::cli

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "pipeline/observer.h"
+#include "pipeline/discovery.h"
 
 namespace rulemill::cli {
 

@@ -2,7 +2,6 @@
 // results of the earlier ones.
 #include <map>
 
-#include "cli/choice_option.h"
 #include "cli/number_option.h"
 #include "cli/run/proof_options.h"
 #include "cli/run/run_report.h"

@@ -3,25 +3,25 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <fstream>
 #include <optional>
 #include <sstream>
 
-#include "cli/choice_option.h"
 #include "cli/command.h"
-#include "cli/page.h"
-#include "cli/run/run_events.h"
+#include "cli/number_option.h"
 #include "cli/run/run_report.h"
+#include "cli/shipped_files.h"
 #include "cli/text_table.h"
-#include "dedup/join/join.h"
 #include "fingerprint/shards.h"
 #include "pipeline/run.h"
-#include "prove/prune.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/manifest.h"
+#include "runtime/process/log.h"
 #include "runtime/text/error.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/quantity.h"
@@ -31,6 +31,84 @@ namespace {
 
 using runtime::format_count;
 using runtime::Json;
+
+/// One rank's record of one run. Times are seconds since 1970.
+struct RankRun {
+  struct Stage {
+    std::string name;
+    double begin = 0, end = 0;  // end: of its last event if it is unfinished
+    bool finished = false;
+    runtime::Json statistics = runtime::Json::object();  // of its end event: seconds, bytes_sent, …
+    runtime::Json tasks = runtime::Json::array();        // on the first rank: task statistics by rank
+  };
+  int rank = 0;
+  double begin = 0, last = 0;  // its first and its last event
+  runtime::Json begin_event;   // of its begin event: ranks, host, pid, job
+  std::string end_event;       // "end" or "stopped"; empty if it is running or was killed
+  std::string message;         // of "stopped"
+  std::vector<Stage> stages;
+  runtime::Json progress;  // the last one of the current stage: what, done, total, seconds
+};
+
+void add_event(const Json& event, std::vector<RankRun>& runs, int rank) {
+  const auto kind = event.value("event", "");
+  const double time = event.value("time", 0.0);
+  if (kind == "begin") {
+    RankRun run;
+    run.rank = rank;
+    run.begin = time;
+    run.begin_event = event;
+    runs.push_back(std::move(run));
+  }
+  if (runs.empty() || runs.back().rank != rank) return;
+  RankRun& run = runs.back();
+  run.last = time;
+  const auto name = event.value("stage", "");
+  if (kind == "stage") {
+    run.stages.push_back({name, time, time, false, Json::object()});
+    run.progress = nullptr;
+  } else if (kind == "stage end" && !run.stages.empty()) {
+    run.stages.back().finished = true;
+    run.stages.back().statistics = event;
+    run.progress = nullptr;
+  } else if (kind == "task_statistics" && !run.stages.empty()) {
+    run.stages.back().tasks = event.at("report").at("ranks");
+  } else if (kind == "progress") {
+    run.progress = event;
+  } else if (kind == "end" || kind == "stopped") {
+    run.end_event = kind;
+    run.message = event.value("message", "");
+  }
+  if (!run.stages.empty() && (!run.stages.back().finished || kind == "stage end")) run.stages.back().end = time;
+}
+
+/// Returns the runs in the event logs of an output folder by rank, then time. Empty if it has no events. Incomplete
+/// lines, the last ones of a killed run, are skipped.
+std::vector<RankRun> read_runs(const std::filesystem::path& out) {
+  std::error_code error;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(out / runtime::event_folder, error)) {
+    if (entry.path().extension() == ".jsonl" && entry.is_regular_file(error)) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<RankRun> runs;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string stem = files[i].stem().string();
+    const auto digits = stem.find_last_not_of("0123456789") + 1;
+    const int rank = digits < stem.size() && stem.size() - digits < 9 ? std::stoi(stem.substr(digits)) : 0;
+    std::ifstream file(files[i]);
+    for (std::string line; std::getline(file, line);) {
+      const Json event = runtime::parse_json_or_discard(line);
+      if (!event.is_object()) continue;
+      try {
+        add_event(event, runs, rank);
+      } catch (const Json::exception&) {
+        // A damaged line: a field has another type.
+      }
+    }
+  }
+  return runs;
+}
 
 constexpr double max_start_delay = 60;  // seconds between the starts of the ranks of a run
 constexpr double max_silence = 120;     // seconds without events after which a run on another machine counts as ended
@@ -312,11 +390,7 @@ void add_status(CLI::App& app, Options& options, Command& chosen) {
   status->add_option("--require-stage", given->required_stage, "exit with code 4 unless this stage is finished")
       ->check(one_of("stage", stages));
   add_common_options(*status, options);
-  status->callback([given, &chosen] {
-    chosen = [given](Context& context) {
-      runtime::on_first_rank(context.world, [&] { show_status(context, *given); });
-    };
-  });
+  choose_on_first_rank(*status, chosen, show_status, given);
 }
 
 }  // namespace rulemill::cli

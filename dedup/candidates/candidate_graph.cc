@@ -1,10 +1,8 @@
 #include "dedup/candidates/candidate_graph.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "runtime/text/byte_lists.h"
-#include "runtime/text/error.h"
 
 namespace rulemill::dedup {
 namespace {

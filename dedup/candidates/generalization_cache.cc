@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/files/atomic_file.h"
-#include "runtime/process/program_digest.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
 

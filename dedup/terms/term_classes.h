@@ -2,6 +2,7 @@
 // memory, this is done for one partition of the fingerprints at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "runtime/mpi/thread_pool.h"
 
 namespace rulemill::dedup {
+
+/// Returns how much `rank` sends to each rank, so that afterwards no rank has more than the average, rounded up.
+/// `costs`: the cost of each rank's work. All ranks compute consistent transfers; a rank sends nothing to itself.
+std::vector<std::uint64_t> transfers_from(const std::vector<std::uint64_t>& costs, std::size_t rank);
 
 /// The classes of one bucket of fingerprints on one rank.
 struct TermClasses {

@@ -8,7 +8,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::dedup {
-
 namespace {
 
 /// Collective. The first rank reads the dictionary and verifies it against the manifest.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -90,5 +91,13 @@ class Enumerator {
   std::vector<std::uint8_t> used_;  // by signature: whether it occurs on the level
   std::vector<RowBlock> blocks_;
 };
+
+/// Returns the number of graphs of exactly `size` nodes with all their renamings, which the enumerated nodes cover, for
+/// comparison with generators that enumerate graphs; nothing unless 1 ≤ size ≤ 4. A graph is a set of nodes that
+/// contains the arguments of its nodes. Computed by formula from closures, without visiting graphs.
+/// `level_nodes[l]` is the number of nodes of level l with all their renamings; the table must contain the levels below
+/// `size`.
+std::optional<std::uint64_t> count_graphs(std::uint32_t size, const Enumerator& enumerator,
+                                          std::span<const std::uint64_t> level_nodes);
 
 }  // namespace rulemill::enumerate

@@ -1,9 +1,6 @@
 #include "execute/cpu/batch_evaluator.h"
 
-#include <algorithm>
-
 namespace rulemill::execute {
-
 namespace {
 constexpr std::uint32_t no_index = 0xffffffffu;
 }  // namespace

@@ -6,7 +6,6 @@
 #include "runtime/text/quantity.h"
 
 namespace rulemill::execute {
-
 namespace {
 
 /// Consecutive arrays in a slot's memory.

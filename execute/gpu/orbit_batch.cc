@@ -4,7 +4,6 @@
 #include <cstring>
 
 namespace rulemill::execute {
-
 namespace {
 
 constexpr std::uint64_t max_renamings = 0xffff;  // a renaming list has 16-bit counts

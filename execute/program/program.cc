@@ -8,7 +8,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::execute {
-
 namespace {
 
 constexpr std::uint64_t function_stream = 0x66756e6374696f6eu;

@@ -1,7 +1,6 @@
 // Memory for blocks of tensors, aligned to cache lines, so that kernels read it in place.
 #pragma once
 
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>

@@ -14,7 +14,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Reads the values of one file, and reports a bad one with its line.

@@ -6,7 +6,6 @@
 #include <unordered_set>
 
 namespace rulemill::optimize {
-
 namespace {
 
 double function_flops(const algebra::Function& function) {

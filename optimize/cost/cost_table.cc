@@ -12,7 +12,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 const runtime::TableSchema schema{"cost table", 1};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <thread>
 #include <utility>
 
@@ -12,7 +11,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 double core_count() { return std::max(1u, std::thread::hardware_concurrency()); }

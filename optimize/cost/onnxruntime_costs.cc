@@ -1,7 +1,5 @@
 #include "optimize/cost/onnxruntime_costs.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "optimize/cost/cost_table.h"
@@ -11,7 +9,6 @@
 #include "runtime/text/json.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::Json;

@@ -4,7 +4,6 @@
 #include <set>
 
 namespace rulemill::optimize {
-
 namespace {
 
 double bytes_of(const Value& value) {

@@ -1,12 +1,11 @@
 #include "optimize/equal/compare_models.h"
 
 #include <fmt/format.h>
-
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -116,9 +115,9 @@ class ModelComparison {
     for (const algebra::RuleRecord& record : rules.rules) ids.insert(record.rule.id);
     if (!ids.empty()) options_.rule_check(file, rules, ids, context_.library, context_.terms, context_.symbols);
     ConstantTable table(bank_);
-    CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
-    CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    CanonicalModel unmerged(bank_, table, after_import_, after_.identity, "after ");
+    CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
+    CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
+    CanonicalModel unmerged(bank_, table, after_import_, after_.identity, second_model_prefix);
     ProofFollower follower(bank_, before, after, unmerged, constants_, rules, context_.terms);
     follower.follow(proof, outputs_, file);
     result_.verdict = EqualityResult::Verdict::Equal;
@@ -232,8 +231,8 @@ class ModelComparison {
     const auto name_of = [&](ValueId constant) { return table.name(constant); };
     StatementProver statements(bank_, constants_, operators, name_of, options_.statement_proof, statements_);
     WindowSplit splits(bank_, constants_, operators);
-    CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
-    CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
+    CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
+    CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
     ProofRecorder recorder(bank_, before, after);
     Sweep sweep(
         bank_, before, after, constants_, prover, statements, splits,
@@ -414,9 +413,32 @@ void write_proof(EqualityOptions options, const proto::ModelProof& proof, Equali
   result.proof_bytes = std::filesystem::file_size(options.proof);
 }
 
+/// Writes the proof of the optimizer if it can be followed.
+std::optional<EqualityResult> write_searched_proof(const EqualityOptions& options) {
+  proto::ModelProof proof;
+  if (options.searched_proof.empty() || !proof.ParseFromString(options.searched_proof)) return std::nullopt;
+  proof.set_before(OnnxModel::read(options.before).digest());
+  proof.set_after(OnnxModel::read(options.after).digest());
+  const runtime::Stopwatch watch;
+  EqualityResult result;
+  try {
+    EqualityOptions following = options;
+    following.rules.clear();
+    result = follow(following, proof, options.proof.string());
+  } catch (const runtime::InputError& error) {
+    spdlog::debug("the proof from the search does not hold: {}", error.what());
+    return std::nullopt;
+  }
+  write_model_proof(std::move(proof), options.proof);
+  result.proof_bytes = std::filesystem::file_size(options.proof);
+  result.seconds = watch.seconds();
+  return result;
+}
+
 }  // namespace
 
 EqualityResult compare_models(const EqualityOptions& options) {
+  if (auto result = write_searched_proof(options)) return *result;
   ComparisonContext context(options);
   std::signal(SIGALRM, [](int) { runtime::request_interrupt(); });
   alarm(options.time_limit);

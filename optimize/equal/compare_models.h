@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,7 @@ struct EqualityOptions {
   std::uint32_t inputs = 6;                  // on which both are evaluated if they are not shown to be equal
   bool refutes = true;                       // evaluates both at all
   std::filesystem::path proof;               // file to write; empty: none
+  std::string searched_proof;                // of the optimizer that wrote the second model; empty: none
   std::uint32_t time_limit = 0;              // seconds, after which what is not shown yet is not shown; 0: none
 };
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-
 #include "optimize/equal/prover/constant_agreement.h"
 #include "runtime/text/quantity.h"
 

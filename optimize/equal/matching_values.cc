@@ -8,7 +8,6 @@
 
 #include "optimize/equal/random_draw.h"
 #include "optimize/model/rounding.h"
-#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 
@@ -15,9 +16,9 @@ namespace rulemill::optimize {
 
 namespace {
 
-/// What a rule cannot say.
+/// What a rule cannot say, and of which model.
 struct Unsupported {
-  std::string reason;
+  std::string file, reason;
 };
 
 /// Returns a name that the text form of rules accepts.
@@ -35,13 +36,17 @@ struct RuleSide {
         identity(model, bank.library()),
         import(import_model(model, bank)) {}
 
-  void add_terms(GraphBank& bank, ConstantTable& constants, const std::string& prefix) {
+  /// Throws Unsupported if the outputs have no terms.
+  void require_terms(const GraphBank& bank) const {
     for (const NodeId id : bank.live_nodes(import.outputs)) {
       if (bank.node(id).kind != Node::Kind::Opaque) continue;
       const ImportedModel::NodeRecord& record = import.nodes[import.opaque_nodes.at(bank.node(id).source)];
-      throw Unsupported{
-          fmt::format("{}: node {} ({}) has no term: {}", file, record.name, record.op_type, record.reason)};
+      throw Unsupported{file, fmt::format("node {} ({}) has no term: {}", record.name, record.op_type, record.reason)};
     }
+  }
+
+  void add_terms(GraphBank& bank, ConstantTable& constants, const std::string& prefix) {
+    require_terms(bank);
     CanonicalModel canonical(bank, constants, import, identity, prefix);
     for (const NodeId id : bank.live_nodes(import.outputs)) canonical.add(id);
     for (const InterfaceItem& item : identity.outputs())
@@ -68,6 +73,8 @@ class RuleBuilder {
     std::ranges::set_intersection(first, second, std::inserter(common_, common_.end()));
   }
 
+  std::map<ValueId, algebra::TermId> terms() const { return {built_.begin(), built_.end()}; }
+
   algebra::Rule build() {
     algebra::Rule rule;
     rule.source = side(before_);
@@ -75,7 +82,7 @@ class RuleBuilder {
     rule.variables = terms_.variables(rule.source);
     for (const algebra::TermId variable : terms_.variables(rule.target)) {
       if (std::ranges::find(rule.variables, variable) == rule.variables.end())
-        throw Unsupported{"only the second model uses " + terms_.term(variable).name};
+        throw Unsupported{after_.file, "the first model does not use " + terms_.term(variable).name};
     }
     return rule;
   }
@@ -93,20 +100,20 @@ class RuleBuilder {
     if (built_.contains(node.outputs[0])) return;
     if (node.kind == Node::Kind::Algebra) return add_node(node);
     const Value& value = bank_.value(node.outputs[0]);
-    if (!value.type) throw Unsupported{fmt::format("{}: the rank of {} is not known", model.file, value.name)};
+    if (!value.type) throw Unsupported{model.file, fmt::format("the rank of {} is not known", value.name)};
     if (node.kind == Node::Kind::Constant && !common_.contains(id)) {
       const std::vector<NodeId>& computed = operators_.nodes_of(node.outputs[0]);
       if (computed.empty())
-        throw Unsupported{
-            fmt::format("a constant of shape {} occurs in {} only, and no operator without inputs has its "
-                        "elements; constants of both models are variables",
-                        shape_text(value.type), model.file)};
+        throw Unsupported{model.file,
+                          fmt::format("a constant of shape {} occurs in this model only, and no operator without "
+                                      "inputs has its elements; constants of both models are variables",
+                                      shape_text(value.type))};
       const Node first = bank_.node(computed[0]);
       built_.emplace(node.outputs[0], terms_.output(terms_.apply(first.instance, {}, general(first.sizes)), 0));
       return;
     }
-    const bool is_input = node.kind == Node::Kind::Input;
-    const std::string name = is_input ? identifier(value.name, "x") : "w" + std::to_string(++weights_);
+    const bool is_named = node.kind == Node::Kind::Input || &before_ == &after_;
+    const std::string name = is_named ? identifier(value.name, "x") : "w" + std::to_string(++weights_);
     built_.emplace(node.outputs[0], terms_.variable(unused(name), static_cast<std::uint32_t>(value.type->size())));
   }
 
@@ -117,10 +124,11 @@ class RuleBuilder {
     for (std::uint32_t o = 0; o < node.outputs.size(); ++o) built_.emplace(node.outputs[o], terms_.output(created, o));
   }
 
-  /// Sizes that are numbers above 1 are left to the typing, as `?` in the text form.
+  /// Sizes of a rule that are numbers above 1 are left to the typing, as `?` in the text form.
   std::vector<algebra::Poly> general(std::vector<algebra::Poly> sizes) {
     for (algebra::Poly& size : sizes) {
-      if (size.constant().value_or(0) > 1) size = algebra::Poly(bank_.symbols().open_size("size"));
+      if (&before_ != &after_ && size.constant().value_or(0) > 1)
+        size = algebra::Poly(bank_.symbols().open_size("size"));
     }
     return sizes;
   }
@@ -147,7 +155,47 @@ class RuleBuilder {
   std::unordered_map<ValueId, algebra::TermId> built_;
 };
 
+/// The number that all elements of a constant are, in decimal form; empty if they differ, nan if one is no number.
+std::string number_of(const algebra::Tensor& tensor) {
+  if (!std::ranges::all_of(tensor.values, [](double value) { return std::isfinite(value); })) return "nan";
+  const double first = tensor.values.at(0);
+  if (std::ranges::count(tensor.values, first) < std::ssize(tensor.values)) return "";
+  const auto single = static_cast<float>(first);
+  return single == first ? fmt::format("{}", single) : fmt::format("{}", first);
+}
+
 }  // namespace
+
+ModelAsTerms read_model_terms(const std::filesystem::path& path, algebra::Library& library, algebra::TermBank& terms,
+                              algebra::Symbols& symbols) try {
+  GraphBank bank(library, symbols);
+  RuleSide model(path, bank);
+  model.require_terms(bank);
+  model.outputs = model.import.outputs;
+  ModelAsTerms result;
+  RuleBuilder builder(bank, terms, model, model);
+  result.rule = builder.build();
+  algebra::Substitution sizes;
+  for (const DynamicDim& dim : model.import.dynamic_dims) {
+    const algebra::Poly size(symbols.size(identifier(dim.name, "d")));
+    sizes[dim.atom] = size - dim.offset;
+    if (dim.offset > 0) result.rule.condition.push_back({algebra::Relation::Le, dim.offset + 1, size});
+  }
+  result.rule.source = result.rule.target = terms.substitute(result.rule.source, {}, sizes, symbols);
+  result.rule.variables.clear();
+  for (const auto& [value, variable] : builder.terms()) {
+    if (!terms.term(variable).is_variable) continue;
+    result.rule.variables.push_back(variable);
+    result.rule.shapes.push_back(*bank.value(value).type);
+    for (algebra::Poly& size : result.rule.shapes.back()) size = symbols.substitute(size, sizes);
+    const Node& node = bank.node_of(value);
+    if (node.kind == Node::Kind::Constant)
+      result.constants[terms.term(variable).name] = number_of(*bank.tensor(node.source));
+  }
+  return result;
+} catch (const Unsupported& unsupported) {
+  throw runtime::InputError(unsupported.file, unsupported.reason);
+}
 
 algebra::ImportedRule read_model_rule(const std::filesystem::path& before, const std::filesystem::path& after,
                                       algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols) {
@@ -162,7 +210,7 @@ algebra::ImportedRule read_model_rule(const std::filesystem::path& before, const
     result.rule = RuleBuilder(bank, terms, source, target).build();
     result.rule->id = result.name;
   } catch (const Unsupported& unsupported) {
-    result.problem = unsupported.reason;
+    result.problem = unsupported.file + ": " + unsupported.reason;
   }
   return result;
 }

@@ -1,11 +1,22 @@
-// Two ONNX models as one rule: the first is the source, the second the target.
+// ONNX models as terms. Two are one rule: the first is the source, the second the target.
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "algebra/terms/rule_text.h"
 
 namespace rulemill::optimize {
+
+/// A model as terms over those inputs that it uses, in its order, and its constants.
+struct ModelAsTerms {
+  algebra::Rule rule;                            // both sides: the outputs
+  std::map<std::string, std::string> constants;  // by variable: the number that all elements are, or ""
+};
+/// Reads a model. Names become those of the text form of rules. Throws InputError also for a node without a definition.
+ModelAsTerms read_model_terms(const std::filesystem::path& path, algebra::Library& library, algebra::TermBank& terms,
+                              algebra::Symbols& symbols);
 
 /// Reads the rule "before => after", named after the second file. Inputs are variables, matched by name. A constant
 /// that both models use is a variable, too, so that the rule does not depend on its value; one that only one of them

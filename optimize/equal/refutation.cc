@@ -11,7 +11,7 @@
 #include "optimize/model/evaluate.h"
 #include "optimize/model/rounding.h"
 #include "optimize/onnx/shapes/types.h"
-#include "optimize/verify/onnxruntime_verifier.h"
+#include "optimize/verify/onnxruntime.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 

@@ -7,7 +7,6 @@
 
 #include "optimize/equal/prover/general_window.h"
 #include "optimize/equal/random_draw.h"
-#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 
 #include "optimize/model/graph.h"

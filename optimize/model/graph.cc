@@ -228,7 +228,7 @@ NodeId GraphBank::with_arguments(NodeId id, std::span<const ValueId> arguments) 
     created.constant = is_foldable(created, types);
   }
   NodeId rebuilt = intern(std::move(created), types);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(outputs.size(), node(rebuilt).outputs.size()); ++i) {
     set_name(node(rebuilt).outputs[i], value(outputs[i]).name);
   }
   set_origin(rebuilt, node(id).origin);

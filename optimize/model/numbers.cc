@@ -102,8 +102,8 @@ bool is_constant_of(const GraphBank& bank, ValueId id, double number) {
          rounded(stored->values[0], type.data_type) == rounded(number, type.data_type);
 }
 
-std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
-                                    const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names) {
+NamedConstants name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
+                              const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names) {
   std::set<algebra::InstanceId> operators = instances_without_inputs(bank.library(), terms, rules);
   for (const std::string& name : names) {
     const algebra::OperatorInstance* found = bank.library().find_instance(name, {}, {});
@@ -129,7 +129,14 @@ std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> ou
       break;
     }
   }
-  return named.empty() ? std::vector<ValueId>(outputs.begin(), outputs.end()) : bank.replace(outputs, named);
+  std::unordered_map<NodeId, NodeId> rebuilt;
+  NamedConstants result{bank.replace(outputs, named, &rebuilt), {}};
+  for (const auto& [constant, name] : named) result.origins.emplace(name, constant);
+  for (const auto& [earlier, created] : rebuilt) {
+    for (std::size_t i = 0; i < bank.node(earlier).outputs.size(); ++i)
+      result.origins.emplace(bank.node(created).outputs[i], bank.node(earlier).outputs[i]);
+  }
+  return result;
 }
 
 }  // namespace rulemill::optimize

@@ -29,11 +29,15 @@ std::optional<double> value_of_number(GraphBank& bank, const std::string& operat
 /// Returns true if the value is a scalar constant that is the number, rounded to the constant's type.
 bool is_constant_of(const GraphBank& bank, ValueId id, double number);
 
-/// Returns the outputs with each constant replaced by the operator of the rules, or, for numbers, else of these names,
+struct NamedConstants {
+  std::vector<ValueId> outputs;
+  std::unordered_map<ValueId, ValueId> origins;  // by new value: the earlier one, of constants and of what uses them
+};
+
+/// Replaces each constant by the operator of the rules, or, for numbers, else of these names,
 /// whose elements, rounded to the constant's type, are the same. Export writes the constant again. Constants with more
 /// than two different elements, that are outputs or that opaque nodes use stay; names of the latter count.
-std::vector<ValueId> name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
-                                    const std::vector<algebra::RuleRecord>& rules,
-                                    const std::set<std::string>& names = {});
+NamedConstants name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
+                              const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names = {});
 
 }  // namespace rulemill::optimize

@@ -1,7 +1,6 @@
 #include "optimize/onnx/export.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "optimize/model/evaluate.h"

@@ -10,7 +10,6 @@
 #include "optimize/onnx/shapes/runtime_sizes.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// The first opset in which ONNX's Min and Max accept integers.

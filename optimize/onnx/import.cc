@@ -1,12 +1,10 @@
 #include "optimize/onnx/import.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "algebra/sizes/checked.h"
 #include "optimize/onnx/format/captured_names.h"
-#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/mapping/resolve_compound.h"
 #include "optimize/onnx/mapping/resolve_normalization.h"
@@ -15,7 +13,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Whether the instance is the identity, element by element.

@@ -10,8 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "algebra/execution/plan.h"
 #include "algebra/language/generic_onnx_mapping.h"
@@ -28,7 +26,6 @@
 #include "runtime/text/json.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// A version of an operator: it holds up to the next version.

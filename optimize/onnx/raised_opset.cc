@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <sstream>
-#include <string>
 
-#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr int min_raised_opset = 11;

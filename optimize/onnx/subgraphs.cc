@@ -7,7 +7,6 @@
 #include "optimize/onnx/format/model_proto.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns a model with the subgraph as its graph, and the outer model's opsets and functions.

@@ -4,11 +4,9 @@
 #include <map>
 #include <set>
 
-#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/subgraphs.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using ValueInfos = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;

@@ -7,7 +7,6 @@
 #include <numeric>
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// The connected components of changed boxes of both drawings. The boxes of the second are numbered after the first.

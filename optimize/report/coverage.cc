@@ -5,7 +5,6 @@
 #include <set>
 
 namespace rulemill::optimize {
-
 namespace {
 
 class CoverageSurvey {

@@ -9,7 +9,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 std::string shape_label(const ValueType& type, const algebra::Symbols& symbols) {

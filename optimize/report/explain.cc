@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <iterator>
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "algebra/rules/rule_set.h"
 #include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
-#include "optimize/cost/cost_model.h"
 #include "optimize/model/graph.h"
 #include "optimize/model/numbers.h"
 #include "optimize/search/search_graph.h"
@@ -23,7 +19,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// A rule of the database with the specialized rules that stand for it: those named after it, and, if it is general,
@@ -143,7 +138,7 @@ class NodeExplainer {
         values.push_back(output);
       }
     }
-    const std::vector<ValueId> named = name_constants(model.bank, values, model.terms, model.rules);
+    const std::vector<ValueId> named = name_constants(model.bank, values, model.terms, model.rules).outputs;
     outputs_.assign(named.begin(), named.end() - static_cast<std::ptrdiff_t>(records.size()));
     for (std::size_t i = 0; i < records.size(); ++i) {
       const NodeId id = model.bank.value(named[outputs_.size() + i]).node;

@@ -9,7 +9,6 @@
 #include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 std::string table_text(const Summary& summary) {

@@ -10,7 +10,6 @@
 #include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::format_bytes;

@@ -73,6 +73,7 @@ struct Summary : SearchCounts {
   std::vector<VerificationResult> verification;      // of the selected candidate, or of the last rejected one
   std::string onnxruntime_skipped_reason;            // why onnxruntime did not verify it
   BenchmarkResult benchmark;                         // of the candidates
+  std::string proof;                                 // of the result, of Options::result_proof
   std::string warning;                               // why a cheaper candidate was not selected
   double import_seconds = 0, search_seconds = 0, verification_seconds = 0;
   double rule_check_seconds = 0;                       // of the certificates of the rules that fired

@@ -72,7 +72,7 @@ struct Saturator::Impl : RegionEGraph {
   bool is_exportable(ENodeId node) const;
   bool improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits);
   RegionGraph extracted_graph(const Extraction& extraction, std::uint32_t leaves) const;
-  std::vector<RewriteStep> explain_steps(const Extraction& extraction, double before, double after) const;
+  void explain_steps(const Extraction& extraction, double before, double after, Solution& solution) const;
 
   const CostModel& cost;
   Fusion& fusion;
@@ -253,8 +253,7 @@ bool Saturator::Impl::improve(std::span<const RegionLeaf> leaves, Solution& solu
   if (options.ilp.nodes > 0 && extraction.extract_with_ilp(roots, options.ilp, options.passes))
     ++solution.ilp_extractions;
   if (extraction.seconds() >= original.seconds() * (1 - cost_rounding)) return false;
-  const std::vector<RewriteStep> steps = explain_steps(extraction, original.seconds(), extraction.seconds());
-  solution.steps.insert(solution.steps.end(), steps.begin(), steps.end());
+  explain_steps(extraction, original.seconds(), extraction.seconds(), solution);
   solution.graph = extracted_graph(extraction, solution.graph.leaves);
   return true;
 }
@@ -298,10 +297,10 @@ RegionGraph Saturator::Impl::extracted_graph(const Extraction& extraction, std::
   return graph;
 }
 
-/// Returns the rewrites that make each root equal to its selected node, and each argument of a selected node to the
-/// node selected for it.
-std::vector<RewriteStep> Saturator::Impl::explain_steps(const Extraction& extraction, double before,
-                                                        double after) const {
+/// Adds the rewrites that make each root equal to its selected node, and each argument of a selected node to the node
+/// selected for it.
+void Saturator::Impl::explain_steps(const Extraction& extraction, double before, double after,
+                                    Solution& solution) const {
   egraph::Explainer explainer(saturation, egraph);
   const auto selected = [&](egraph::EClassId value) {
     if (const egraph::EClassId variable = extraction.variable(value); variable != no_id) return variable;
@@ -316,13 +315,13 @@ std::vector<RewriteStep> Saturator::Impl::explain_steps(const Extraction& extrac
   for (const ENodeId node : extraction.order(roots)) {
     for (const egraph::EClassId argument : egraph.arguments(node)) explainer.add(argument, selected(argument));
   }
-  std::vector<RewriteStep> steps;
-  for (const std::uint32_t number : explainer.applications()) {
+  const std::vector<std::uint32_t> applications = explainer.applications();
+  for (const std::uint32_t number : applications) {
     const egraph::DirectionId direction = saturation.application(number).direction;
     const bool forward = index.rule(direction.rule).directions[direction.index].forward;
-    steps.push_back({rule_numbers[direction.rule], !forward, before, after});
+    solution.steps.push_back({rule_numbers[direction.rule], !forward, before, after});
   }
-  return steps;
+  add_applications(*this, applications, *solution.derivation);
 }
 
 Saturator::Saturator(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,

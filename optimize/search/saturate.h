@@ -10,6 +10,7 @@
 #include "egraph/derive.h"
 #include "egraph/saturate.h"
 #include "optimize/cost/cost_model.h"
+#include "optimize/search/derivation.h"
 #include "optimize/search/ilp_extraction.h"
 #include "optimize/search/region.h"
 #include "optimize/search/search_result.h"
@@ -41,6 +42,7 @@ struct SaturationOptions {
 struct Solution {
   RegionGraph graph;
   std::vector<RewriteStep> steps;
+  std::shared_ptr<Derivation> derivation = std::make_shared<Derivation>();  // the same with their terms
   bool saturated = false;
   std::uint32_t egraph_nodes = 0;
   std::size_t restarts = 0;

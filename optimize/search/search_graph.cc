@@ -1,7 +1,5 @@
 #include "optimize/search/search_graph.h"
 
-#include <algorithm>
-
 #include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {
@@ -43,13 +41,16 @@ SearchResult search_graph(const SearchContext& context, CostModel& cost, std::sp
   SearchResult found = search_once(context, cost, outputs, is_exportable);
   while (!found.best.at(0).steps.empty()) {
     const Candidate best = found.best[0];
-    const std::vector<ValueId> named = name_constants(context.bank, best.outputs, context.terms, context.rules);
-    if (named == best.outputs) break;
-    SearchResult next = search_once(context, cost, named, is_exportable);
+    const NamedConstants named = name_constants(context.bank, best.outputs, context.terms, context.rules);
+    if (named.origins.empty()) break;
+    SearchResult next = search_once(context, cost, named.outputs, is_exportable);
     found += next;
     Candidate& cheaper = next.best.at(0);
     if (cheaper.seconds >= best.seconds * (1 - cost_rounding)) break;
     cheaper.steps.insert(cheaper.steps.begin(), best.steps.begin(), best.steps.end());
+    cheaper.changes.insert(cheaper.changes.begin(),
+                           std::make_shared<const GraphChange>(GraphChange{{}, named.origins}));
+    cheaper.changes.insert(cheaper.changes.begin(), best.changes.begin(), best.changes.end());
     found.best.insert(found.best.begin(), std::move(cheaper));
   }
   return found;

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
 #include "optimize/model/graph.h"
+#include "optimize/onnx/import.h"
+#include "optimize/search/derivation.h"
 
 namespace rulemill::optimize {
 
@@ -23,11 +27,36 @@ inline bool has_widening_rule(const std::vector<RewriteStep>& steps, const std::
   return std::ranges::any_of(steps, [&](const RewriteStep& step) { return rules[step.rule].rule.widens; });
 }
 
+/// A window whose graph was replaced.
+struct ReplacedWindow {
+  std::shared_ptr<const Derivation> derivation;
+  std::vector<ValueId> leaves;  // of the graph before
+  DataType type = DataType::Float32;
+};
+
+/// One change of a whole graph.
+struct GraphChange {
+  std::vector<ReplacedWindow> windows;
+  std::unordered_map<ValueId, ValueId> origins;  // by value of the new graph: the equal one of the graph before
+};
+
 struct Candidate {
   std::vector<ValueId> outputs;
   double seconds = 0;  // by the cost model
   std::vector<RewriteStep> steps;
   bool widens = false;  // by a rule that only widens: it may have values where the model is undefined
+  std::vector<std::shared_ptr<const GraphChange>> changes{};  // the steps by saturation, with what they rewrite
+};
+
+/// A result of a search over the first model, and the second model, which was written from it, in one bank.
+struct SearchedResult {
+  GraphBank& bank;
+  const ImportedModel &before, &after;
+  const algebra::TermBank& terms;  // of the rules
+  const std::vector<algebra::RuleRecord>& rules;
+  const GraphChange& named;  // the first change: constants that rules name
+  const Candidate& result;
+  bool is_cleaned = false;  // `before` is the model after the clean-up
 };
 
 /// Saturations that ended at each limit.

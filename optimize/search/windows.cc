@@ -74,6 +74,7 @@ struct Gain {
   std::vector<ValueId> outputs;
   std::function<std::optional<std::vector<ValueId>>(const std::function<ValueId(ValueId)>& current)> build;
   std::vector<RewriteStep> steps;
+  std::optional<ReplacedWindow> window{};  // of saturation
 };
 
 /// A search over the windows of a graph, round by round. Derived classes search one window.
@@ -190,7 +191,8 @@ class WindowSearch {
   /// Returns the current graph with these windows replaced, in topological order. Its cost is infinite if one of them
   /// is ill-typed.
   Candidate apply(const std::vector<std::vector<NodeId>>& split, std::span<const Gain> gains) {
-    Candidate next{{}, 0, current_.steps};
+    Candidate next{{}, 0, current_.steps, current_.changes};
+    GraphChange change;
     std::unordered_map<ValueId, ValueId> replaced;
     const std::function<ValueId(ValueId)> current = [&](ValueId id) {
       auto found = replaced.find(id);
@@ -201,7 +203,11 @@ class WindowSearch {
       if (gain != gains.end() && gain->number == number) {
         const auto built = gain->build(current);
         if (!built) return {{}, std::numeric_limits<double>::infinity(), {}};
-        for (std::size_t i = 0; i < built->size(); ++i) replaced.emplace(gain->outputs[i], (*built)[i]);
+        for (std::size_t i = 0; i < built->size(); ++i) {
+          replaced.emplace(gain->outputs[i], (*built)[i]);
+          change.origins.emplace((*built)[i], gain->outputs[i]);
+        }
+        if (gain->window) change.windows.push_back(*gain->window);
         next.steps.insert(next.steps.end(), gain->steps.begin(), gain->steps.end());
         ++gain;
         continue;
@@ -210,12 +216,15 @@ class WindowSearch {
         std::vector<ValueId> arguments;
         for (ValueId argument : bank_.node(id).arguments) arguments.push_back(current(argument));
         const NodeId rebuilt = bank_.with_arguments(id, arguments);
-        for (std::size_t i = 0; rebuilt != id && i < bank_.node(id).outputs.size(); ++i)
+        for (std::size_t i = 0; rebuilt != id && i < bank_.node(id).outputs.size(); ++i) {
           replaced.emplace(bank_.node(id).outputs[i], bank_.node(rebuilt).outputs[i]);
+          change.origins.emplace(bank_.node(rebuilt).outputs[i], bank_.node(id).outputs[i]);
+        }
       }
     }
     for (ValueId output : current_.outputs) next.outputs.push_back(current(output));
     next.seconds = cost_.graph_seconds(next.outputs);
+    next.changes.push_back(std::make_shared<const GraphChange>(std::move(change)));
     return next;
   }
 
@@ -303,6 +312,9 @@ class SaturationWindows final : public WindowSearch {
     Gain gain;
     gain.outputs = region.outputs;
     gain.steps = solution.steps;
+    ReplacedWindow& window = gain.window.emplace(ReplacedWindow{solution.derivation, {}, {}});
+    for (const RegionLeaf& leaf : region.leaves) window.leaves.push_back(leaf.value);
+    window.type = bank_.value(region.outputs[0]).type.data_type;
     gain.build = [this, graph = solution.graph, region = std::move(region)](const auto& current) {
       std::vector<ValueId> leaves;
       for (const RegionLeaf& leaf : region.leaves) leaves.push_back(current(leaf.value));

@@ -8,7 +8,6 @@
 #include "optimize/model/rounding.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 bool agree_on_nonfinite(double a, double b) {

@@ -7,15 +7,13 @@
 #include <optional>
 #include <random>
 
-#include "optimize/verify/command_timer.h"
-#include "optimize/verify/onnxruntime_timer.h"
+#include "optimize/verify/model_timer.h"
 #include "optimize/verify/sequential_test.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 #include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Fraction of the time in which the candidate to test is chosen.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "optimize/onnx/format/model.h"
-#include "optimize/onnx/inputs/input_tensor.h"
+#include "optimize/onnx/inputs/npz.h"
 
 namespace rulemill::optimize {
 

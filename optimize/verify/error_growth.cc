@@ -9,7 +9,6 @@
 #include "optimize/model/rounding.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::uint32_t max_steps = 20;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "optimize/cost/input_shapes.h"
+#include "optimize/verify/verify.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/json.h"
 
@@ -50,5 +51,21 @@ std::uint64_t model_bytes_on_disk(const std::filesystem::path& model);
 void require_runtime(const std::vector<std::string>& command, const std::string& runtime, const std::string& option);
 
 inline constexpr const char* malformed_answer = "its helper process sent a malformed answer";
+
+// Verifiers that are independent of the operator definitions: onnxruntime runs both models in a helper process
+// (python/onnxruntime_helpers/verify.py).
+
+/// Returns nullopt if onnxruntime is not available; `why` then has the reason. `as_real_functions`: open dimensions are
+/// at least 1, and neither overflow nor a run that fails is a difference.
+std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem::path& before,
+                                                          const std::filesystem::path& after,
+                                                          const VerificationOptions& options,
+                                                          const RuntimeInputs& inputs, std::string& why,
+                                                          bool as_real_functions = false);
+/// Compares all bits of the outputs, without onnxruntime's optimizations and with one thread. Returns nullopt as above.
+std::optional<VerificationResult> compare_bits_in_onnxruntime(const std::filesystem::path& before,
+                                                              const std::filesystem::path& after,
+                                                              const VerificationOptions& options,
+                                                              const RuntimeInputs& inputs, std::string& why);
 
 }  // namespace rulemill::optimize

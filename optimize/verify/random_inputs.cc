@@ -8,7 +8,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::int64_t small_sizes[] = {3, 5, 2, 7, 4, 6};

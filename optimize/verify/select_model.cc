@@ -1,14 +1,12 @@
 #include "optimize/verify/select_model.h"
 
 #include <algorithm>
-#include <optional>
 
-#include "optimize/verify/onnxruntime_verifier.h"
+#include "optimize/verify/onnxruntime.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr const char* other_runtime_hint =

@@ -5,10 +5,9 @@
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/solver/z3_session.h"
 #include "prove/tasks/candidate_result.h"
-#include "runtime/process/program_digest.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
-#include "runtime/text/hash.h"
 
 namespace rulemill::prove {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algebra/terms/term.h"
-#include "prove/tasks/operator_hashes.h"
+#include "prove/tasks/candidate_result.h"
 
 namespace rulemill::prove {
 

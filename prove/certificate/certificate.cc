@@ -242,21 +242,13 @@ std::string certificate_request(const std::string& statement, Certificate::Kind 
     return number;
   };
   if (derived) lines = lines_of(with_rules_renamed(rule_instances, numbered));
-  runtime::Bytes request;
-  runtime::append_text(request, "rule statement" + statement.substr(statement.find('(')));
-  runtime::append_value(request, derived);
-  runtime::append_texts(request, lines);
-  runtime::append_texts(request, rules);
-  return std::string(runtime::text_of(request));
+  return runtime::pack_fields("rule statement" + statement.substr(statement.find('(')), derived, lines, rules);
 }
 
 CertificateRequest unpack_request(std::string_view request) {
-  runtime::ByteView rest = runtime::bytes_of(request);
   CertificateRequest result;
-  result.statement = runtime::take_text(rest);
-  result.derived = runtime::take_value<bool>(rest);
-  result.rule_instances = runtime::take_texts(rest);
-  const std::vector<std::string> rules = runtime::take_texts(rest);
+  std::vector<std::string> rules;
+  runtime::unpack_fields(request, result.statement, result.derived, result.rule_instances, rules);
   for (std::size_t i = 0; i + 1 < rules.size(); i += 2) result.premises.emplace(rules[i], rules[i + 1]);
   return result;
 }

@@ -11,10 +11,32 @@
 #include <string>
 #include <vector>
 
-#include "prove/certificate/cvc5.h"
 #include "prove/certificate/record_check.h"
+#include "runtime/files/scratch_folder.h"
+#include "runtime/process/subprocess.h"
 
 namespace rulemill::prove {
+
+// Runs SMT-LIB scripts in cvc5, a second, independent solver.
+
+/// Returns the cvc5 binary beside this program, as a packed folder has it, or on PATH; empty if there is none.
+std::filesystem::path find_cvc5();
+
+/// A cvc5 process that runs scripts concurrently, with a reset between them.
+class Cvc5Run {
+ public:
+  Cvc5Run(const std::filesystem::path& cvc5, const std::vector<std::string>& scripts);
+
+  /// Waits for the answers to each script. Throws Error if the timeout is exceeded.
+  std::vector<std::vector<std::string>> answers(std::chrono::milliseconds timeout);
+  /// Returns the time from the start to the last answer; valid after answers().
+  double seconds() const;
+
+ private:
+  runtime::ScratchFolder folder_;
+  std::size_t scripts_;
+  runtime::Subprocess process_;
+};
 
 struct CheckOptions {
   std::uint64_t seed = 1;                          // of the sizes and elements at which rules are evaluated

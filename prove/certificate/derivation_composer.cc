@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "algebra/terms/factor_refinement.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/term_scope.h"
 #include "runtime/text/byte_lists.h"

@@ -209,56 +209,35 @@ std::string pack(const RecordCheckRequest& request) {
   std::vector<std::string> statements;  // names and statements alternate
   for (const auto& [name, statement] : request.premises.statements)
     statements.insert(statements.end(), {name, statement});
-  runtime::Bytes bytes;
-  runtime::append_text(bytes, request.rule.place);
-  runtime::append_text(bytes, request.rule.bytes);
-  runtime::append_texts(bytes, request.rule.digested);
-  runtime::append_texts(bytes, statements);
-  runtime::append_text(bytes, request.premises.error);
-  runtime::append_value(bytes, request.options.seed);
-  runtime::append_value(bytes, request.options.keeps_scripts);
-  return std::string(runtime::text_of(bytes));
+  return runtime::pack_fields(request.rule.place, request.rule.bytes, request.rule.digested, statements,
+                              request.premises.error, request.options.seed, request.options.keeps_scripts);
 }
 
 namespace {
 
 RecordCheckRequest unpack_record_request(std::string_view packed) {
-  runtime::ByteView rest = runtime::bytes_of(packed);
   RecordCheckRequest request;
-  request.rule.place = runtime::take_text(rest);
-  request.rule.bytes = runtime::take_text(rest);
-  request.rule.digested = runtime::take_texts(rest);
-  const std::vector<std::string> statements = runtime::take_texts(rest);
+  std::vector<std::string> statements;
+  runtime::unpack_fields(packed, request.rule.place, request.rule.bytes, request.rule.digested, statements,
+                         request.premises.error, request.options.seed, request.options.keeps_scripts);
   for (std::size_t i = 0; i + 1 < statements.size(); i += 2)
     request.premises.statements.emplace(statements[i], statements[i + 1]);
-  request.premises.error = runtime::take_text(rest);
-  request.options.seed = runtime::take_value<std::uint64_t>(rest);
-  request.options.keeps_scripts = runtime::take_value<bool>(rest);
   return request;
 }
 
 }  // namespace
 
 std::string pack(const RecordCheck& check) {
-  static_assert(std::is_trivially_copyable_v<CheckCounts>);
   std::vector<std::string> scripts;  // claims and texts alternate
   for (const auto& [claim, text] : check.scripts) scripts.insert(scripts.end(), {claim, text});
-  runtime::Bytes bytes;
-  runtime::append_text(bytes, check.malformed);
-  runtime::append_texts(bytes, check.findings);
-  runtime::append_texts(bytes, scripts);
-  runtime::append_value(bytes, check.counts);
-  return std::string(runtime::text_of(bytes));
+  return runtime::pack_fields(check.malformed, check.findings, scripts, check.counts);
 }
 
 RecordCheck unpack_record_check(std::string_view packed) {
-  runtime::ByteView rest = runtime::bytes_of(packed);
   RecordCheck check;
-  check.malformed = runtime::take_text(rest);
-  check.findings = runtime::take_texts(rest);
-  const std::vector<std::string> scripts = runtime::take_texts(rest);
+  std::vector<std::string> scripts;
+  runtime::unpack_fields(packed, check.malformed, check.findings, scripts, check.counts);
   for (std::size_t i = 0; i + 1 < scripts.size(); i += 2) check.scripts.push_back({scripts[i], scripts[i + 1]});
-  check.counts = runtime::take_value<CheckCounts>(rest);
   return check;
 }
 

@@ -1,11 +1,15 @@
-// Two optional checks of a finished rule set: that the prover and the deriver agree, and that the core is minimal.
+// The checks of a finished rule set: of its certificates, and, optionally, that the prover and the deriver agree, and
+// that the core is minimal.
 #pragma once
 
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
+#include "algebra/rules/rule_set_file.h"
+#include "prove/certificate/check.h"
 #include "prove/distributed/task_scheduler.h"
 
 namespace rulemill::prove {
@@ -36,5 +40,19 @@ struct MinimalityReport {
 /// derivation counts as implied, because its certificate has been checked before.
 MinimalityReport check_minimality(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
                                   algebra::Symbols& symbols, TaskScheduler& scheduler);
+
+// The check of a rule database on disk by worker processes on all ranks, with bounded memory.
+
+/// A record that is no rule, with its place: the file cannot be loaded.
+struct MalformedRecord {
+  std::string what;
+};
+
+using DatabaseCheck = std::variant<CheckReport, MalformedRecord>;
+
+/// Checks all rules. A rule whose worker exceeds a limit, or is killed, twice has a finding with the reason. The report
+/// is the same on any number of ranks, except for the times. On the first rank, in TaskScheduler::run_collective.
+DatabaseCheck check_database(const algebra::RuleSetFile& rules, algebra::Library& library, TaskScheduler& scheduler,
+                             const CheckOptions& options, runtime::ProgressMode progress);
 
 }  // namespace rulemill::prove

@@ -1,11 +1,9 @@
 #include "prove/core/generalize_rule_set.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 
-#include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/symbolic_parameters.h"

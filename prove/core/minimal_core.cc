@@ -1,7 +1,6 @@
 #include "prove/core/minimal_core.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "prove/certificate/certificate.h"

@@ -8,14 +8,13 @@
 #include <utility>
 
 #include "prove/distributed/task_queue.h"
-#include "runtime/process/event_log.h"
 #include "runtime/process/interrupt.h"
+#include "runtime/process/log.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 /// The first byte of a message to another rank.

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "prove/cache/answer_cache.h"
-#include "prove/distributed/worker_pool.h"
+#include "prove/distributed/worker_process.h"
 #include "runtime/files/journal.h"
 #include "runtime/mpi/communicator.h"
 #include "runtime/process/progress.h"

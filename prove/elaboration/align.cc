@@ -7,7 +7,6 @@
 #include <tuple>
 
 namespace rulemill::prove {
-
 namespace {
 
 bool has(const std::vector<Atom>& atoms, Atom atom) {

@@ -5,7 +5,6 @@
 #include "prove/elaboration/elaborator.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 /// Sorts maps by the number of guards that they do not make equal, since only a few maps are tried. This decides where

@@ -1,5 +1,4 @@
 // The last resorts of the search: divides maxima by guards in their bodies, or unfolds functions, at any depth.
-#include <algorithm>
 
 #include "prove/elaboration/elaborator.h"
 

@@ -8,7 +8,6 @@
 #include "algebra/terms/size_condition.h"
 #include "check/core_rule.h"
 #include "prove/elaboration/elaborate.h"
-#include "prove/prover/condition.h"
 #include "prove/refuter/size_sampler.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"

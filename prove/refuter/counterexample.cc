@@ -7,7 +7,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 std::string list(const std::vector<std::int64_t>& numbers) { return fmt::format("[{}]", fmt::join(numbers, ", ")); }

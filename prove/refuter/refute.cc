@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <set>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "algebra/execution/plan.h"
-#include "algebra/operators/function_domain.h"
 #include "algebra/sizes/checked.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/term.h"

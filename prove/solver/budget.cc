@@ -5,7 +5,6 @@
 #include "runtime/process/interrupt.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 constexpr std::uint64_t steps_between_checks = 1 << 15;  // steps; less than a hundredth of a second

@@ -7,7 +7,6 @@
 #include "prove/solver/simplex.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 using algebra::Monomial;

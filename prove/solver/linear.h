@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "prove/solver/query.h"
+#include "prove/solver/models.h"
 
 namespace rulemill::prove {
 

@@ -8,7 +8,6 @@
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 using algebra::checked_add;

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "prove/solver/models.h"
-#include "prove/solver/query.h"
 
 namespace rulemill::prove {
 

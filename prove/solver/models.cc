@@ -6,7 +6,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::prove {
-
 namespace {
 
 constexpr std::size_t kept_models = 24;

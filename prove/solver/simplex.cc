@@ -3,7 +3,6 @@
 #include <limits>
 
 namespace rulemill::prove {
-
 namespace {
 
 constexpr int max_pivots = 400;

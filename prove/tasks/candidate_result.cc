@@ -1,10 +1,32 @@
 #include "prove/tasks/candidate_result.h"
 
+#include <algorithm>
+
+#include "algebra/terms/rule_text.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
-#include "runtime/text/json_number.h"
+#include "runtime/text/hash.h"
 
 namespace rulemill::prove {
+
+std::uint64_t operator_hash(const algebra::OperatorInstance& instance) {
+  runtime::Hasher hasher;
+  hasher.add_text(instance.name);
+  for (const auto& input : instance.inputs) hasher.add_number(input.size());
+  for (const auto& output : instance.outputs) hasher.add_number(output.dims.size());
+  return hasher.digest64();
+}
+
+OperatorHashes operator_hashes(const algebra::Rule& rule, const algebra::TermBank& bank) {
+  OperatorHashes hashes;
+  for (const auto* side : {&rule.source, &rule.target}) {
+    for (const algebra::NodeId node : bank.nodes(*side))
+      hashes.push_back(operator_hash(bank.library().instance(bank.node(node).instance)));
+  }
+  std::ranges::sort(hashes);
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  return hashes;
+}
 
 using runtime::Json;
 
@@ -106,6 +128,63 @@ std::vector<CandidateResult> results_from_text(const std::string& text) {
   } catch (const Json::exception&) {
     throw runtime::InputError("outcome", "damaged: expected a list of outcomes");
   }
+}
+
+namespace {
+
+using algebra::TermId;
+
+/// Returns whether a rule can be applied from one side to the other.
+bool is_applicable(const std::vector<TermId>& from, const std::vector<TermId>& to, const algebra::TermBank& bank) {
+  const std::vector<TermId> known = bank.variables(from);
+  const bool covered = std::ranges::all_of(
+      bank.variables(to), [&](TermId variable) { return std::ranges::find(known, variable) != known.end(); });
+  return covered && std::ranges::all_of(from, [&](TermId term) { return !bank.term(term).is_variable; });
+}
+
+}  // namespace
+
+algebra::RuleRecord record_of(const CandidateResult& result, const std::string& id, algebra::Library& library,
+                              algebra::TermBank& bank, algebra::Symbols& symbols) {
+  algebra::RuleRecord record;
+  algebra::Rule rule = algebra::parse_rule(result.rule, "rule", library, bank, symbols);
+  rule.id = id;
+  const bool forward = is_applicable(rule.source, rule.target, bank),
+             backward = is_applicable(rule.target, rule.source, bank);
+  if (!forward && backward && !rule.widens) std::swap(rule.source, rule.target);
+  record.reversible = forward && backward && !rule.widens;
+  rule.tier = result.status == RuleStatus::Proved ? algebra::Tier::Core : algebra::Tier::Derived;
+  record.rule = std::move(rule);
+  record.certificate.kind = result.status == RuleStatus::Proved ? algebra::Certificate::Kind::Definitions
+                                                                : algebra::Certificate::Kind::Derivation;
+  record.certificate.text = result.certificate;
+  record.statistics = {result.queries, result.instance_count};
+  record.example = result.example;
+  return record;
+}
+
+CertifiedRecord make_record(const std::string& packed_request, algebra::Library& library,
+                            const ProverOptions& options) {
+  const CertificateRequest request = unpack_request(packed_request);
+  CandidateResult result;
+  result.status = RuleStatus::Derived;
+  result.rule = request.statement;
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const algebra::RuleRecord record = record_of(result, {}, library, bank, symbols);
+  const CertificateText certificate = certify_by_instances(statement_of(record.rule, bank, symbols),
+                                                           request.rule_instances, request.premises, library, options);
+  return {to_string(certificate), algebra::serialize_parts(record, bank, symbols)};
+}
+
+std::string pack(const CertifiedRecord& record) {
+  return runtime::pack_fields(record.certificate, record.parts.before, record.parts.after, record.parts.operators);
+}
+
+CertifiedRecord unpack_record(std::string_view packed) {
+  CertifiedRecord record;
+  runtime::unpack_fields(packed, record.certificate, record.parts.before, record.parts.after, record.parts.operators);
+  return record;
 }
 
 }  // namespace rulemill::prove

@@ -7,11 +7,24 @@
 #include <string_view>
 #include <vector>
 
+#include "algebra/rules/rule_set.h"
+#include "algebra/terms/term.h"
+#include "prove/certificate/certificate.h"
+#include "prove/prover/prover.h"
 #include "prove/prover/verdict.h"
-#include "prove/tasks/operator_hashes.h"
 #include "runtime/text/json.h"
 
 namespace rulemill::prove {
+
+// The operator instances of a rule, by hashes that are the same in every run. The cache decides with them which rules a
+// derivation can use. Workers return them, so that the first rank need not parse goals.
+
+/// Ascending, each once.
+using OperatorHashes = std::vector<std::uint64_t>;
+
+/// A collision would only make more rules reachable.
+std::uint64_t operator_hash(const algebra::OperatorInstance& instance);
+OperatorHashes operator_hashes(const algebra::Rule& rule, const algebra::TermBank& bank);
 
 struct CandidateResult {
   RuleStatus status = RuleStatus::Unknown;
@@ -50,5 +63,24 @@ std::string to_text(const std::vector<CandidateResult>& results);
 /// The same text in chunks: one text of hundreds of megabytes would be copied as it grows.
 std::vector<std::string> to_chunks(const std::vector<CandidateResult>& results);
 std::vector<CandidateResult> results_from_text(const std::string& text);
+
+// The database record of a proved or derived rule. Workers make the records of derived rules in parts, because the
+// rule's name and those in its certificate differ between runs.
+
+/// Returns the record of a proved (core) or derived rule. Its sides are exchanged if only the other direction can be
+/// applied.
+algebra::RuleRecord record_of(const CandidateResult& result, const std::string& id, algebra::Library& library,
+                              algebra::TermBank& bank, algebra::Symbols& symbols);
+
+/// What the record of a derived rule has apart from names and what its result states: the certificate, with
+/// missing_proof if no checkable proof is found, and the rule.
+struct CertifiedRecord {
+  std::string certificate;
+  algebra::RecordParts parts;
+};
+/// The request is one of a certificate; its statement is the result's rule.
+CertifiedRecord make_record(const std::string& packed_request, algebra::Library& library, const ProverOptions& options);
+std::string pack(const CertifiedRecord& record);
+CertifiedRecord unpack_record(std::string_view packed);
 
 }  // namespace rulemill::prove

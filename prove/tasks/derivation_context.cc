@@ -6,7 +6,6 @@
 #include "algebra/terms/term.h"
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/tasks/definition_proof.h"
-#include "prove/tasks/task.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 

@@ -64,38 +64,19 @@ KnownRule known_rule_from_text(const std::string& item) {
   return {number(item), space == std::string::npos ? 0 : number(item.substr(space))};
 }
 
-std::string pack(const Task& task) {
-  runtime::Bytes bytes;
-  runtime::append_value(bytes, task.kind);
-  runtime::append_value(bytes, task.estimated_cost);
-  runtime::append_texts(bytes, task.items);
-  return std::string(runtime::text_of(bytes));
-}
+std::string pack(const Task& task) { return runtime::pack_fields(task.kind, task.estimated_cost, task.items); }
 
 Task unpack_task(std::string_view packed) {
-  runtime::ByteView rest = runtime::bytes_of(packed);
   Task task;
-  task.kind = runtime::take_value<TaskKind>(rest);
-  task.estimated_cost = runtime::take_value<double>(rest);
-  task.items = runtime::take_texts(rest);
+  runtime::unpack_fields(packed, task.kind, task.estimated_cost, task.items);
   return task;
 }
 
-std::string pack(const Answer& answer) {
-  static_assert(std::is_trivially_copyable_v<TaskStatistics>);
-  runtime::Bytes bytes;
-  runtime::append_value(bytes, answer.statistics);
-  runtime::append_texts(bytes, answer.items);
-  runtime::append_text(bytes, answer.failure);
-  return std::string(runtime::text_of(bytes));
-}
+std::string pack(const Answer& answer) { return runtime::pack_fields(answer.statistics, answer.items, answer.failure); }
 
 Answer unpack_answer(std::string_view packed) {
-  runtime::ByteView rest = runtime::bytes_of(packed);
   Answer answer;
-  answer.statistics = runtime::take_value<TaskStatistics>(rest);
-  answer.items = runtime::take_texts(rest);
-  answer.failure = runtime::take_text(rest);
+  runtime::unpack_fields(packed, answer.statistics, answer.items, answer.failure);
   return answer;
 }
 

@@ -28,7 +28,7 @@ enum class TaskKind : std::uint8_t {
   Compose,                 // composition requests → derivations without derived rules; empty if there is none
   Check,                   // check requests of a database's rules → their checks (certificate/record_check.h)
   CheckAlone,              // as Check, one rule per task
-  CertifyRecord,           // certificate requests of derived rules → certified records (tasks/rule_record.h)
+  CertifyRecord,           // certificate requests of derived rules → certified records (tasks/candidate_result.h)
 };
 
 /// Returns what tasks of a kind produce, for progress messages.

@@ -5,8 +5,8 @@
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/derivation_composer.h"
 #include "prove/certificate/record_check.h"
+#include "prove/tasks/candidate_result.h"
 #include "prove/tasks/definition_proof.h"
-#include "prove/tasks/rule_record.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 

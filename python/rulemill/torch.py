@@ -3,7 +3,8 @@
     import rulemill.torch
     print(rulemill.torch.prove(lambda x, w, v: x @ w + x @ v, lambda x, w, v: x @ (w + v), x="m k", w="k n", v="k n"))
 
-Both are exported to ONNX by torch's own exporter and compared by `rulemill.equal`; docs/python.md has what is claimed."""
+Both are exported to ONNX by torch's own exporter and compared by `rulemill.equal`; docs/python.md has what is claimed. `operators`
+writes the definition of an operator that computes what a function does."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ try:
 
     from torch._dynamo.backends import registry
 
-    from . import torch_backend, torch_export
+    from . import torch_backend, torch_definition, torch_export
     from .torch_arguments import Arguments, Size, distinct_sizes
 except ImportError as _missing:
     raise Error(f"rulemill.torch needs torch, onnx, onnxscript and onnxruntime: {_missing}") from None
@@ -102,7 +103,28 @@ def prove(before: Function, after: Function, /, *, dtype: Union[torch.dtype, Map
 
     `shapes`: the shape of each argument, by name and in order: names are sizes, one name is one size, numbers are themselves, and "" is
     a scalar. `dtype`: of all tensors, or by argument."""
-    order = _order(before, after, list(shapes))
+    return _compare(before, after, _named(before, _order(before, after, list(shapes)), shapes, dtype), rules, definitions, {})
+
+
+def operators(function: Function, /, *, name: Optional[str] = None, out: Optional[PathLike] = None,
+              dtype: Union[torch.dtype, Mapping[str, torch.dtype]] = torch.float32, definitions: Optional[PathLike] = None,
+              **shapes: str) -> str:
+    """The definition of an operator that computes what a function or module does, at all sizes: `operators(gate, x="m n", y="m n")`.
+
+    `shapes`, `dtype`: as of `prove`; `name`: of the operator, by default the function's; `out`: the file for the text. Numbers in the
+    function are numbers in the definition; tensors that it captures, such as weights, are inputs after those of the function."""
+    if not callable(function):
+        raise UsageError(f"function: expected a function or a module, found {type(function).__name__}", 2)
+    arguments = _named(function, _order(function, function, list(shapes)), shapes, dtype)
+    text = torch_definition.definition(function, arguments, name, definitions)
+    if out is not None:
+        pathlib.Path(out).write_text(text, encoding="utf-8")
+    return text
+
+
+def _named(function: Function, order: Sequence[str], shapes: Mapping[str, str],
+           dtype: Union[torch.dtype, Mapping[str, torch.dtype]]) -> Arguments:
+    """Examples of arguments with these shapes."""
     tensors, sizes = [], []
     names = sorted({word for shape in shapes.values() for word in _words(shape) if not word.isdigit()})
     examples = dict(zip(names, distinct_sizes(len(names))))
@@ -112,9 +134,9 @@ def prove(before: Function, after: Function, /, *, dtype: Union[torch.dtype, Map
         kind = dtype.get(argument, torch.float32) if isinstance(dtype, Mapping) else dtype
         tensors.append(torch.zeros(shape, dtype=kind) if not kind.is_floating_point else torch.randn(shape).to(kind))
         sizes.append({axis: word for axis, word in enumerate(words) if not word.isdigit()})
-    arguments = Arguments(before, tensors, {}, (tuple(sizes), None))
-    arguments.labels = order
-    return _compare(before, after, arguments, rules, definitions, {})
+    arguments = Arguments(function, tensors, {}, (tuple(sizes), None))
+    arguments.labels = list(order)
+    return arguments
 
 
 def _words(shape: Any) -> List[str]:
@@ -261,4 +283,4 @@ def _claim(arguments: Arguments, sizes: Mapping[str, Size], raw: Mapping[str, An
     return f"for all {', '.join(texts)}{where}, as functions of real numbers; rounding may differ"
 
 
-__all__ = ["Comparison", "Counterexample", "Error", "InputError", "UsageError", "equal", "prove"]
+__all__ = ["Comparison", "Counterexample", "Error", "InputError", "UsageError", "equal", "operators", "prove"]

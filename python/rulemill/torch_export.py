@@ -374,18 +374,30 @@ def checked_pair(before: Exported, after: Exported) -> None:
 
 def export_pair(before: Callable[..., Any], after: Callable[..., Any], arguments: Arguments,
                 folder: pathlib.Path) -> Tuple[List[Exported], Dict[str, Size]]:
-    """Both functions as models, and the ranges of the sizes for which they stand: from 1, or if that is refused, from 2."""
+    """Both functions as models, as `export_all` does; their results must have the same structures, constants and types."""
+    return export_all({"before": before, "after": after}, arguments, folder, lambda pair: checked_pair(*pair))
+
+
+def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments, folder: pathlib.Path,
+               check: Callable[[List[Exported]], None] = lambda models: None) -> Tuple[List[Exported], Dict[str, Size]]:
+    """Functions as models, and the ranges of the sizes for which they stand: from 1; or from 2, those that a refusal of 1 names, or
+    all."""
     ranges = arguments.sizes
-    for sizes in (ranges, {name: Size(name, max(2, size.minimum), size.maximum) for name, size in ranges.items()}):
+    raised = {name: Size(name, max(2, size.minimum), size.maximum) for name, size in ranges.items()}
+    problem, sizes = Refused(""), ranges
+    for attempt in range(3):
         try:
-            pair = [export(name, function, arguments, sizes, folder) for name, function in (("before", before), ("after", after))]
-            checked_pair(*pair)
-            return pair, dict(sizes)
+            models = [export(name, function, arguments, sizes, folder) for name, function in functions.items()]
+            check(models)
+            return models, dict(sizes)
         except Refused as refused:
             problem = refused
-        if sizes == {name: Size(name, max(2, size.minimum), size.maximum) for name, size in ranges.items()}:
+        named = set(re.findall(r"\w+", str(problem))) & set(ranges)
+        following = {name: raised[name] if attempt or not named or name in named else size for name, size in ranges.items()}
+        if following == sizes:
             break
+        sizes = following
     raise InputError(str(problem), 3) from problem.__cause__
 
 
-__all__ = ["Exported", "Flat", "Refused", "difference", "export_pair"]
+__all__ = ["Exported", "Flat", "Refused", "difference", "export_all", "export_pair"]

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <utility>
 
 #include "runtime/files/atomic_file.h"
 #include "runtime/process/input_file.h"

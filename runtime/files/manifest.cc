@@ -8,7 +8,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
-#include "runtime/text/json_number.h"
+#include "runtime/text/json.h"
 
 namespace rulemill::runtime {
 namespace {

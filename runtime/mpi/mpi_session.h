@@ -1,6 +1,7 @@
 // The session that starts and ends MPI. Without a launcher (mpirun, srun), MPI is never started and there is one rank.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "runtime/mpi/communicator.h"
@@ -8,6 +9,11 @@
 namespace rulemill::runtime {
 
 class FailureDetector;
+
+/// Removes this user's files of Open MPI's shared memory, which stay behind when mpirun is killed: those in the folder
+/// that no process of this user has open or mapped, and that are older than ten minutes: ranks that this process cannot
+/// see, as in another container, have opened theirs by then.
+void remove_abandoned_segments(const std::filesystem::path& folder = "/dev/shm");
 
 /// Whether mpirun or srun started this process as one of several, according to the environment. Throws UsageError if
 /// srun started several tasks without an MPI plug-in, because these could not communicate.

@@ -4,9 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <span>
-#include <string>
 #include <utility>
 
 #include "runtime/mpi/communicator.h"

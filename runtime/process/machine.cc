@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <optional>
 #include <sstream>
 
@@ -128,6 +131,25 @@ std::string describe_memory() {
     text += ", at most " + format_bytes(limit.rlim_cur) + " of address space allowed (ulimit -v)";
   }
   return text;
+}
+
+namespace {
+
+constexpr std::size_t reserve_bytes = std::size_t{512} << 10;
+
+// Handlers of failed allocations have no arguments, so that the reserve must be global.
+std::atomic<void*> reserve = nullptr;
+
+[[noreturn]] void on_failed_allocation() {
+  ::operator delete(reserve.exchange(nullptr));
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void install_memory_reserve() {
+  ::operator delete(reserve.exchange(::operator new(reserve_bytes, std::nothrow)));
+  std::set_new_handler(on_failed_allocation);
 }
 
 }  // namespace rulemill::runtime

@@ -28,4 +28,8 @@ std::uint64_t shared_memory_bytes();
 /// "1.2 GiB in use, at most 1.5 GiB of address space allowed (ulimit -v)", for out-of-memory messages.
 std::string describe_memory();
 
+/// The first allocation that fails then frees half a MiB and throws std::bad_alloc: destructors may allocate while the
+/// error is handled, as that of nlohmann::json does, and its failure would end the process.
+void install_memory_reserve();
+
 }  // namespace rulemill::runtime

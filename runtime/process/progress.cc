@@ -1,6 +1,6 @@
 #include "runtime/process/progress.h"
 
-#include "runtime/process/event_log.h"
+#include "runtime/process/log.h"
 #include "runtime/process/terminal.h"
 #include "runtime/text/error.h"
 #include "runtime/text/quantity.h"

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "runtime/process/interrupt.h"
 #include "runtime/process/run_program.h"
 #include "runtime/text/error.h"
+#include "runtime/text/hash.h"
 
 namespace rulemill::runtime {
 namespace {
@@ -206,6 +208,22 @@ void serve_frames(const std::function<Bytes(ByteView)>& handler) {
       rest = rest.subspan(static_cast<std::size_t>(written));
     }
   }
+}
+
+const std::string& program_digest() {
+  static const std::string digest = [] {
+    constexpr const char* own = "/proc/self/exe";
+    std::ifstream in(own, std::ios::binary);
+    std::string piece(std::size_t{1} << 18, '\0');
+    Hasher hasher;
+    do {
+      in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+      hasher.add(bytes_of(std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount()))));
+    } while (in);
+    if (!in.eof()) throw IoError(own, "cannot be read");
+    return to_hex(hasher.digest128());
+  }();
+  return digest;
 }
 
 }  // namespace rulemill::runtime

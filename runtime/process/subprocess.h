@@ -61,4 +61,7 @@ class Subprocess {
 /// must not print to stdout.
 void serve_frames(const std::function<Bytes(ByteView)>& handler);
 
+/// The digest of this program's executable file. Caches include it, so that results of other builds are not reused.
+const std::string& program_digest();
+
 }  // namespace rulemill::runtime

@@ -67,4 +67,34 @@ std::vector<T> take_list(ByteView& bytes) {
   return values_of<T>(take_bytes(bytes, count * sizeof(T)));
 }
 
+inline void append_field(Bytes& bytes, const std::string& text) { append_text(bytes, text); }
+inline void append_field(Bytes& bytes, const std::vector<std::string>& texts) { append_texts(bytes, texts); }
+template <class T>
+void append_field(Bytes& bytes, const T& value) {
+  static_assert(!std::is_convertible_v<T, std::string_view>, "a text is a std::string");
+  append_value(bytes, value);
+}
+
+inline void take_field(ByteView& bytes, std::string& text) { text = take_text(bytes); }
+inline void take_field(ByteView& bytes, std::vector<std::string>& texts) { texts = take_texts(bytes); }
+template <class T>
+void take_field(ByteView& bytes, T& value) {
+  value = take_value<T>(bytes);
+}
+
+/// Serializes texts, lists of texts and values, one after another.
+template <class... Fields>
+std::string pack_fields(const Fields&... fields) {
+  Bytes bytes;
+  (append_field(bytes, fields), ...);
+  return std::string(text_of(bytes));
+}
+
+/// Reads what pack_fields() wrote.
+template <class... Fields>
+void unpack_fields(std::string_view packed, Fields&... fields) {
+  ByteView rest = bytes_of(packed);
+  (take_field(rest, fields), ...);
+}
+
 }  // namespace rulemill::runtime

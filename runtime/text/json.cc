@@ -1,9 +1,6 @@
 #include "runtime/text/json.h"
 
 #include <algorithm>
-#include <string_view>
-
-#include "runtime/text/error.h"
 
 namespace rulemill::runtime {
 
@@ -55,10 +52,6 @@ void check_depth(const std::string& text, const std::string& origin) {
       throw InputError(location(origin, text, i), "is nested more than " + std::to_string(max_depth) + " deep");
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// Parses text of a known origin. `filter` may drop values.
 Json parse(const std::string& text, const std::string& origin, const Json::parser_callback_t& filter) {

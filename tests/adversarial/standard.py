@@ -238,8 +238,11 @@ class Comparison:
         if process.returncode == 0:
             yield items, onnx.load(after)
         elif len(items) > 1:
-            for half in (items[::2], items[1::2]):
-                yield from self.cleaned(half)
+            # The message names an operator, if not the node.
+            named = [item for item in items if any(f" {node.op_type}: " in process.stderr for node in item.nodes)]
+            others = [item for item in items if item not in named]
+            for part in (named, others) if named and others else (items[::2], items[1::2]):
+                yield from self.cleaned(part)
         elif process.returncode not in (1, 3):
             self.fault(("exit code", process.returncode), f"{items[0]}: {process.stderr.strip()}", {})
         else:

@@ -13,6 +13,7 @@ import time
 import unittest
 
 from binary import BINARY, ROOT, Case, needs_mpi, rulemill
+from faults import has_word, is_running, processes_below
 
 SMALL = pathlib.Path(__file__).with_name("small.toml")
 REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
@@ -27,28 +28,12 @@ def results(out):
     return {name: (out / name).read_bytes() for name in RESULTS}
 
 
-def descendants(pid):
-    """Returns the descendants of this process with their command lines."""
-    parents, names = {}, {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            status = (entry / "stat").read_text()
-            names[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if status.rpartition(")")[2].split()[0] != "Z":
-            parents[int(entry.name)] = int(status.rpartition(")")[2].split()[1])
-    found, front = {}, {pid}
-    while front:
-        front = {child for child, parent in parents.items() if parent in front}
-        found.update({child: names[child] for child in front})
-    return found
+def running_below(pid, word):
+    return [child for child in processes_below(pid) if has_word(child, word) and is_running(child)]
 
 
 def workers(pid):
-    return [child for child, name in descendants(pid).items() if "proof-worker" in name]
+    return running_below(pid, b"proof-worker")
 
 
 def wait_for(condition, seconds=120):
@@ -59,13 +44,6 @@ def wait_for(condition, seconds=120):
             return result
         time.sleep(0.002)
     raise AssertionError("it did not happen in time")
-
-
-def is_running(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 class Workers(Case):
@@ -159,7 +137,7 @@ class Workers(Case):
         solver.chmod(solver.stat().st_mode | stat.S_IXUSR)
         process = subprocess.Popen([str(BINARY), "check", str(out), "--cvc5"], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env={**os.environ, "PATH": f"{solver.parent}:{os.environ['PATH']}"})
-        (sleeper,) = wait_for(lambda: [pid for pid, name in descendants(process.pid).items() if name.startswith("sleep 1000")])
+        (sleeper,) = wait_for(lambda: running_below(process.pid, b"1000"))
         process.kill()
         process.communicate()
         wait_for(lambda: not is_running(sleeper), 10)

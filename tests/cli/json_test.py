@@ -10,6 +10,11 @@ import unittest
 
 from binary import ROOT, Case, rulemill
 
+try:
+    import onnx
+except ImportError:
+    onnx = None
+
 RULES = """rule twice(x[m, n])
   relu(relu(x)) => relu(x)
 rule wrong(x[m, n])
@@ -107,6 +112,11 @@ class Reports(Case):
         self.report("operators", "check", "--definitions", ROOT / "data" / "demos" / "gated", ROOT / "data" / "demos" / "gated" / "gated.properties", code=1)
         (self.shared / "x.json").write_text('{"x": {"shape": [1, 2], "values": [3, -4]}}')
         self.report("operators", "eval", "relu(x)", "--values", self.shared / "x.json")
+        if onnx:
+            value = [onnx.helper.make_tensor_value_info(name, 1, ["n"]) for name in "xy"]
+            graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "graph", value[:1], value[1:])
+            onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), self.shared / "imported.onnx")
+            self.report("operators", "import", self.shared / "imported.onnx")
         self.report("discover", "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)
         for stage in ("prune", "generalize"):
             self.report(stage, "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)

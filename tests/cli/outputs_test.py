@@ -26,6 +26,7 @@ operators list --definitions {own} --json {json}
 operators show NAME --definitions {own} --json {json}
 operators check {properties} --definitions {own} --json {json}
 operators eval TERMS --values {text} --definitions {own} --json {json}
+operators import {model} --name NAME --function NAME --out {file} --definitions {own} --json {json}
 discover --profile {profile} --definitions {own} --out {new_run} --json {json}
 fingerprint --profile {profile} --definitions {own} --out {new_run} --json {json}
 join --profile {profile} --definitions {own} --out {new_run} --json {json}
@@ -50,7 +51,7 @@ rules default --out {folder} --definitions {own} --json {json}
 OUTPUTS = ("json", "page", "file", "table", "new_model", "new_db", "new_run")
 OTHER_OPTIONS = {  # with a text that names no file
     "--log-level", "--progress", "--device", "--architecture", "--search", "--cost", "--benchmark-command", "--verifier",
-    "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "NAME", "TERMS",
+    "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "--name", "--function", "ID", "NAME", "TERMS",
     "SHELL", "WORD", "COMMAND", "--allow"}
 REFUSED = re.compile(r"^rulemill: (\S+): is a file of .*; choose another file$", re.M)
 

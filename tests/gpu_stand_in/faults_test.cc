@@ -4,7 +4,6 @@
 #include <set>
 
 #include "optimize/gpu/device/costs.h"
-#include "optimize/gpu/device/layout_costs.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/gpu/kernels/compiler.h"
 #include "runtime/text/error.h"

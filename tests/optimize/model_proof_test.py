@@ -39,6 +39,12 @@ def step(partner, variables=(), constants=(), value="after.y", rule=b"r", output
             *([6, term(each)] for each in constants), *([[7, 1]] if output else [])]
 
 
+def lemma(rule=b"r", term_of=None, **fields_of_step):
+    """A step without a value: an instance of the rule, or a constant and its term."""
+    given = step(term_of or "before.x", rule=rule, **fields_of_step)[1:]
+    return [field for field in given if term_of or field[0] != 2]
+
+
 @unittest.skipIf(onnx is None, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
 class ModelProof(FusionRulesCase):
     sources = (*FusionRulesCase.sources, ROOT / "tests" / "optimize" / "equal" / "normalizations.rules")
@@ -164,7 +170,7 @@ class ModelProof(FusionRulesCase):
             stored, _, nodes = model.rpartition(">")
             onnx.save(onnx.parser.parse_model(f"{OPSETS}(float[2,3] x, float[2,3] z) => (float[2,3] y) {stored + '>' if stored else ''} {{ {nodes} }}"), path)
         digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
-        content = message([[1, 1], [BEFORE, digests[0]], [AFTER, digests[1]], *([STEP, message(step)] for step in steps),
+        content = message([[1, 2], [BEFORE, digests[0]], [AFTER, digests[1]], *([STEP, message(step)] for step in steps),
                            [RULES_OF_PROOF, (folder / "rules.rmdb").read_bytes()]])
         self.proof.write_bytes(content + message([[100, checksum(content)]]))
 
@@ -211,6 +217,61 @@ class ModelProof(FusionRulesCase):
               stored(v=1.0001, b=1000) + "d = Sub(v, v) e = Mul(b, d) y = Mul(x, e)"),
              [step("before.y", {"x": "before.x", "w": "before.w", "b": "before.b", "v": "after.v"}, ["after.v", "before.u"], output=True)], through),
         ]
+        for name, code, models, steps, rule in cases:
+            with self.subTest(name):
+                self.write_proof(models, steps, rule)
+                self.assertEqual(self.check().returncode, code, self.check().stderr)
+
+    def test_the_proof_of_a_result_is_composed_from_what_the_search_did(self):
+        rules = self.folder / "models"
+        self.assert_works(rulemill("rules", "import", ROOT / "data" / "rules" / "models.rules", "--out", rules))
+        model = ROOT / "data" / "models" / "lora_layer.onnx"
+        self.assert_works(rulemill("optimize", model, "--rules", rules, "--out", self.after, "--no-benchmark", "--proof", self.proof))
+        steps = [fields(part[1]) for part in DatabaseFile(self.proof).parts if part[0] == STEP]
+        self.assertGreater(len(steps), 20)
+        self.assertTrue(all(part[0] != 1 for each in steps for part in each), "a step with a value is of a sweep")
+        self.assert_works(rulemill("check", model, self.after, "--proof", self.proof))
+        whole, refused = self.proof.read_bytes(), 0
+        for number in range(0, len(steps), 4):
+            self.edit(lambda parts, left=number: parts.remove([part for part in parts if part[0] == STEP][left]))
+            code = rulemill("check", model, self.after, "--proof", self.proof).returncode
+            self.assertIn(code, (0, 3))
+            refused += code == 3
+            self.proof.write_bytes(whole)
+        self.assertGreater(refused, 3)
+        self.edit(lambda parts: parts.__setitem__(slice(None), [part for part in parts if part[0] != STEP]))
+        self.assert_fails(rulemill("check", model, self.after, "--proof", self.proof), 3, "does not show that output")
+
+    def test_lemmas_show_nothing_that_is_no_instance_or_no_term(self):
+        def stored(**values):
+            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join([repr(float(value))] * 6)}}}" for name, value in values.items()) + "> "
+        product = numpy.float32(float(numpy.float32(1.5001)) * float(numpy.float32(1 / 3)))
+        below = numpy.nextafter(product, numpy.float32(0))
+        distributes = "(x[m, n], y[m, n], z[m, n])\n  add(mul(x, y), mul(x, z)) => mul(x, add(y, z))"
+        two = "p = Mul(x, z) q = Mul(x, x) y = Add(p, q)", "s = Add(z, x) y = Mul(x, s)"
+        folded = (stored(k=1.5001, h=numpy.float32(1 / 3)) + "t = Mul(x, k) y = Mul(t, h)", stored(v=product) + "y = Mul(x, v)")
+        turned = "(x[m, n], k[m, n], h[m, n])\n  mul(mul(x, k), h) => mul(x, mul(k, h))"
+        of = {name: f"before.{name}" for name in "xkh"}
+        constant = [[2, message([[1, b"mul(v0, v1)"], [2, message([[1, b"k"]])], [2, message([[1, b"h"]])]])], [6, term("after.v")]]
+        twice = (stored(k=1.5001, h=numpy.float32(1 / 3)) + "t = Mul(x, k) y = Mul(t, h)",
+                 stored(v=product, w=below) + "d = Sub(w, v) f = Add(v, d) y = Mul(x, f)")
+        cases = [("a true lemma", 0, two, [lemma(variables={"x": "before.x", "y": "before.z", "z": "before.x"})], distributes),
+                 ("another variable", 3, two, [lemma(variables={"x": "before.z", "y": "before.z", "z": "before.x"})], distributes),
+                 ("a value of the second model alone", 3, two, [lemma(variables={"x": "before.x", "y": "before.z", "z": "after.s"})], distributes),
+                 ("a variable without a value", 3, two, [lemma(variables={"x": "before.x", "y": "before.z"})], distributes),
+                 ("a folded constant", 0, folded, [lemma(variables=of), constant], turned),
+                 ("no term for it", 3, folded, [lemma(variables=of)], turned),
+                 ("a stored constant is no other one", 3, (folded[0], stored(v=below - 1e-3) + "y = Mul(x, v)"), [lemma(variables=of), constant], turned),
+                 ("a term for two constants", 3, twice, [lemma(variables=of), constant, [constant[0], [6, term("after.w")]]], turned),
+                 *((f"a number that is {value!r}", code, (f"<float s = {{{value!r}}}> y = Mul(x, s)", "<float s = {0.5}> y = Mul(x, s)"),
+                    [[[2, message([[1, b"half()"]])], [6, term(f"{model}.s")]] for model in ("before", "after")], "(x[m, n])\n  neg(neg(x)) => x")
+                   for value, code in ((0.5, 0), (0.50000006, 3))),
+                 ("a stored constant and its neighbour in the other model", 3,
+                  tuple(stored(w=weight, b=0.3) + "p = Mul(x, w) y = Add(p, b)" for weight in (0.1, 0.10000001)),
+                  [lemma(variables={"x": "before.w", "y": "before.b"}),
+                   [[2, message([[1, b"sub(add(v0, v1), v1)"], [2, message([[1, b"w"]])], [2, message([[1, b"b"]])]])], [6, term("after.w")]]],
+                  "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"),
+                 ("a term over both models", 3, folded, [lemma(variables=of), [[2, message([[1, b"mul(v0, v1)"], [2, message([[1, b"k"]])], [2, message([[1, b"v"], [2, 1]])]])], constant[1]]], turned)]
         for name, code, models, steps, rule in cases:
             with self.subTest(name):
                 self.write_proof(models, steps, rule)

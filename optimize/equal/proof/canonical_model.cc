@@ -113,7 +113,12 @@ void CanonicalModel::add_opaque(NodeId original, const std::vector<ValueId>& arg
     types.push_back(type ? ValueType(std::move(shape), type.data_type) : ValueType());
   }
   const NodeId canonical = bank_->opaque(key, arguments, types);
-  const std::vector<ValueId> outputs = bank_->node(canonical).outputs;
+  std::vector<ValueId> outputs = bank_->node(canonical).outputs;
+  // An equal node may leave out its last outputs.
+  for (std::size_t i = outputs.size(); i < types.size(); ++i) {
+    const NodeId rest = bank_->opaque(key + " output " + std::to_string(i), arguments, std::span(&types[i], 1));
+    outputs.push_back(bank_->node(rest).outputs[0]);
+  }
   for (std::size_t i = 0; i < std::min(own.size(), outputs.size()); ++i)
     match_sizes(own[i], bank_->value(outputs[i]).type);
   define(node.outputs, outputs);

@@ -30,6 +30,9 @@ class ConstantTable {
   std::unordered_map<ValueId, std::string> names_;
 };
 
+/// Begins the names of dimensions that no input of the first, or second, model determines.
+inline constexpr const char *first_model_prefix = "before ", *second_model_prefix = "after ";
+
 /// A model with its canonical terms, added node by node, arguments first.
 class CanonicalModel {
  public:

@@ -14,23 +14,14 @@
 
 namespace rulemill::optimize {
 
-namespace {
-
-/// The values of a model by name, and the numbers in attributes, which have none, by node.
-std::vector<std::pair<std::string, ValueId>> sorted_names(const CanonicalModel& model) {
-  std::vector<std::pair<std::string, ValueId>> names(model.import().values.begin(), model.import().values.end());
-  const std::vector<ImportedModel::NodeRecord>& nodes = model.import().nodes;
-  for (std::size_t node = 0; node < nodes.size(); ++node) {
-    for (std::size_t i = 0; i < nodes[node].literals.size(); ++i)
-      names.emplace_back(fmt::format("#{}.{}", node, i), nodes[node].literals[i]);
+std::vector<std::pair<std::string, ValueId>> names_of_values(const ImportedModel& import) {
+  std::vector<std::pair<std::string, ValueId>> names(import.values.begin(), import.values.end());
+  for (std::size_t node = 0; node < import.nodes.size(); ++node) {
+    const std::vector<ValueId>& literals = import.nodes[node].literals;
+    for (std::size_t i = 0; i < literals.size(); ++i) names.emplace_back(fmt::format("#{}.{}", node, i), literals[i]);
   }
   std::ranges::sort(names);
   return names;
-}
-
-std::optional<ValueId> value_named(const std::vector<std::pair<std::string, ValueId>>& names, const std::string& name) {
-  const auto found = std::ranges::lower_bound(names, name, {}, &std::pair<std::string, ValueId>::first);
-  return found == names.end() || found->first != name ? std::nullopt : std::optional(found->second);
 }
 
 proto::ModelName name_in(const std::string& name, bool after) {
@@ -40,12 +31,18 @@ proto::ModelName name_in(const std::string& name, bool after) {
   return named;
 }
 
+namespace {
+
+std::optional<ValueId> value_named(const std::vector<std::pair<std::string, ValueId>>& names, const std::string& name) {
+  const auto found = std::ranges::lower_bound(names, name, {}, &std::pair<std::string, ValueId>::first);
+  return found == names.end() || found->first != name ? std::nullopt : std::optional(found->second);
+}
+
 /// A term over named values in text form.
 class TermWriter {
  public:
-  TermWriter(const GraphBank& bank, std::function<std::optional<proto::ModelName>(ValueId)> name_of,
-             std::function<algebra::Poly(const algebra::Poly&)> size)
-      : bank_(bank), name_of_(std::move(name_of)), size_(std::move(size)), terms_(bank.library()) {}
+  TermWriter(const GraphBank& bank, const NameOf& name_of, DimensionNames& dimensions)
+      : bank_(bank), name_of_(name_of), dimensions_(dimensions), terms_(bank.library()) {}
 
   std::optional<proto::ModelTerm> write(ValueId value) {
     const auto root = term(value);
@@ -73,14 +70,14 @@ class TermWriter {
       arguments.push_back(*each);
     }
     std::vector<algebra::Poly> sizes;
-    for (const algebra::Poly& size : node.sizes) sizes.push_back(size_(size));
+    for (const algebra::Poly& size : node.sizes) sizes.push_back(dimensions_.shorten(size));
     const algebra::NodeId created = terms_.apply(node.instance, arguments, sizes);
     return known_[value] = terms_.output(created, bank_.value(value).output);
   }
 
   const GraphBank& bank_;
-  const std::function<std::optional<proto::ModelName>(ValueId)> name_of_;
-  const std::function<algebra::Poly(const algebra::Poly&)> size_;
+  const NameOf& name_of_;
+  DimensionNames& dimensions_;
   algebra::TermBank terms_;
   std::map<ValueId, algebra::TermId> known_;
   proto::ModelTerm result_;
@@ -88,47 +85,72 @@ class TermWriter {
 
 }  // namespace
 
+DimensionNames::DimensionNames(algebra::Symbols& symbols, const std::vector<std::string>& names) : symbols_(symbols) {
+  for (const std::string& name : names) add(symbols_.size(name));
+}
+
+void DimensionNames::add(algebra::Atom dimension) {
+  const algebra::Atom short_name = symbols_.size("d" + std::to_string(names_.size()));
+  names_.push_back(symbols_.name(dimension));
+  short_names_.emplace(dimension, algebra::Poly(short_name));
+  dimensions_of_.emplace(short_name, algebra::Poly(dimension));
+}
+
+algebra::Poly DimensionNames::shorten(const algebra::Poly& size) {
+  for (const algebra::Atom atom : symbols_.atoms(size)) {
+    if (!short_names_.contains(atom)) add(atom);
+  }
+  return symbols_.substitute(size, short_names_);
+}
+
+std::optional<proto::ModelTerm> write_term(const GraphBank& bank, ValueId value, const NameOf& name_of,
+                                           DimensionNames& dimensions) {
+  return TermWriter(bank, name_of, dimensions).write(value);
+}
+
+void add_variable(proto::ModelStep& step, const std::string& name, proto::ModelTerm value) {
+  proto::ModelVariable& variable = *step.add_variables();
+  variable.set_name(name);
+  *variable.mutable_value() = std::move(value);
+}
+
+void add_sizes(proto::ModelStep& step, const algebra::Substitution& sizes, DimensionNames& dimensions) {
+  const algebra::Symbols& symbols = dimensions.symbols();
+  std::map<std::string, std::string> texts;  // sorted
+  for (const auto& [atom, size] : sizes) texts.emplace(symbols.name(atom), symbols.to_string(dimensions.shorten(size)));
+  for (const auto& [name, value] : texts) {
+    proto::ModelSize& added = *step.add_sizes();
+    added.set_name(name);
+    added.set_value(value);
+  }
+}
+
 ModelTerms::ModelTerms(GraphBank& bank, const CanonicalModel& before, const CanonicalModel& after,
                        const std::vector<std::string>& dimensions)
     : bank_(bank),
       before_(before),
       after_(after),
-      before_names_(sorted_names(before)),
-      after_names_(sorted_names(after)) {
-  for (const std::string& name : dimensions) add_dimension(bank_.symbols().size(name));
-}
-
-void ModelTerms::add_dimension(algebra::Atom dimension) {
-  const algebra::Atom short_name = bank_.symbols().size("d" + std::to_string(dimensions_.size()));
-  dimensions_.push_back(bank_.symbols().name(dimension));
-  short_names_.emplace(dimension, algebra::Poly(short_name));
-  dimensions_of_.emplace(short_name, algebra::Poly(dimension));
-}
-
-algebra::Poly ModelTerms::with_short_names(const algebra::Poly& size) {
-  for (const algebra::Atom atom : bank_.symbols().atoms(size)) {
-    if (!short_names_.contains(atom)) add_dimension(atom);
-  }
-  return bank_.symbols().substitute(size, short_names_);
-}
-
-std::string ModelTerms::text(const algebra::Poly& size) { return bank_.symbols().to_string(with_short_names(size)); }
+      before_names_(names_of_values(before.import())),
+      after_names_(names_of_values(after.import())),
+      dimensions_(bank.symbols(), dimensions) {}
 
 algebra::Poly ModelTerms::size(const std::string& text) const {
-  return bank_.symbols().substitute(algebra::parse_poly(text, "a size", bank_.symbols()), dimensions_of_);
+  return bank_.symbols().substitute(algebra::parse_poly(text, "a size", bank_.symbols()), dimensions_.dimensions());
 }
 
 std::optional<proto::ModelTerm> ModelTerms::own(ValueId original) {
-  return term(original, [&](ValueId value) -> std::optional<proto::ModelName> {
+  const NameOf name_of = [&](ValueId value) -> std::optional<proto::ModelName> {
     for (const auto& [name, id] : after_names_) {
       if (id == value) return name_in(name, true);
     }
     return std::nullopt;
-  });
+  };
+  return write_term(bank_, original, name_of, dimensions_);
 }
 
 std::optional<proto::ModelTerm> ModelTerms::canonical(ValueId value) {
-  return term(value, [&](ValueId each) { return canonical_name(each); });
+  return write_term(
+      bank_, value, [&](ValueId each) { return canonical_name(each); }, dimensions_);
 }
 
 /// Terms of the second model that it alone has change with what is merged below them: only what has no term is named.
@@ -143,23 +165,21 @@ std::optional<proto::ModelName> ModelTerms::canonical_name(ValueId value) const 
   return std::nullopt;
 }
 
-std::optional<proto::ModelTerm> ModelTerms::term(ValueId value, const NameOf& name_of) {
-  return TermWriter(bank_, name_of, [this](const algebra::Poly& size) { return with_short_names(size); }).write(value);
-}
-
 std::optional<ValueId> ModelTerms::find_own(const proto::ModelTerm& term) const {
-  return find(term, [&](const proto::ModelName& name) { return value_named(after_names_, name.name()); });
+  const ValueOf value_of = [&](const proto::ModelName& name) { return value_named(after_names_, name.name()); };
+  return find(term, value_of, DataType::Float32);
 }
 
-std::optional<ValueId> ModelTerms::find_canonical(const proto::ModelTerm& term) const {
-  return find(term, [&](const proto::ModelName& name) -> std::optional<ValueId> {
+std::optional<ValueId> ModelTerms::find_canonical(const proto::ModelTerm& term, DataType type) const {
+  const ValueOf value_of = [&](const proto::ModelName& name) -> std::optional<ValueId> {
     const CanonicalModel& model = name.after() ? after_ : before_;
     const auto original = value_named(name.after() ? after_names_ : before_names_, name.name());
     return original && model.has(*original) ? std::optional(model.value(*original)) : std::nullopt;
-  });
+  };
+  return find(term, value_of, type);
 }
 
-std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const ValueOf& value_of) const {
+std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const ValueOf& value_of, DataType type) const {
   std::vector<ValueId> values;
   for (const proto::ModelName& name : term.names()) {
     const auto value = value_of(name);
@@ -169,16 +189,17 @@ std::optional<ValueId> ModelTerms::find(const proto::ModelTerm& term, const Valu
   if (term.text().empty()) return values.size() == 1 ? std::optional(values[0]) : std::nullopt;
   std::map<std::string, algebra::Shape> shapes;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const ValueType& type = bank_.value(values[i]).type;
-    if (!type) return std::nullopt;
-    shapes.emplace("v" + std::to_string(i), *type);
+    const ValueType& own = bank_.value(values[i]).type;
+    if (!own) return std::nullopt;
+    shapes.emplace("v" + std::to_string(i), *own);
   }
   algebra::TermBank terms(bank_.library());
   const algebra::Rule parsed =
       algebra::parse_terms(term.text(), "a step", shapes, bank_.library(), terms, bank_.symbols());
   if (parsed.source.size() != 1) return std::nullopt;
-  const DataType type = values.empty() ? DataType::Float32 : bank_.value(values[0]).type.data_type;
-  TermBuilder builder(bank_, terms, dimensions_of_, type, [](ValueId value, ValueId) { return std::optional(value); });
+  if (!values.empty()) type = bank_.value(values[0]).type.data_type;
+  TermBuilder builder(bank_, terms, dimensions_.dimensions(), type,
+                      [](ValueId value, ValueId) { return std::optional(value); });
   for (std::size_t i = 0; i < values.size(); ++i)
     builder.set(
         terms.variable("v" + std::to_string(i), static_cast<std::uint32_t>(shapes.at("v" + std::to_string(i)).size())),

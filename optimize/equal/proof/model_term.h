@@ -14,6 +14,40 @@
 
 namespace rulemill::optimize {
 
+using NameOf = std::function<std::optional<proto::ModelName>(ValueId)>;
+
+/// Short names of open dimensions: d0, d1, ….
+class DimensionNames {
+ public:
+  explicit DimensionNames(algebra::Symbols& symbols, const std::vector<std::string>& names = {});
+
+  /// Returns the size with short names; dimensions without one get one.
+  algebra::Poly shorten(const algebra::Poly& size);
+  const algebra::Symbols& symbols() const { return symbols_; }
+  /// By short name: the dimension.
+  const algebra::Substitution& dimensions() const { return dimensions_of_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  void add(algebra::Atom dimension);
+
+  algebra::Symbols& symbols_;
+  std::vector<std::string> names_;
+  algebra::Substitution short_names_, dimensions_of_;
+};
+
+/// The values of a model by name, sorted, and the numbers in attributes, which have none, by node.
+std::vector<std::pair<std::string, ValueId>> names_of_values(const ImportedModel& import);
+proto::ModelName name_in(const std::string& name, bool after);
+
+/// Returns a term for a value, down to values that have names; nullopt if an unnamed node has none.
+std::optional<proto::ModelTerm> write_term(const GraphBank& bank, ValueId value, const NameOf& name_of,
+                                           DimensionNames& dimensions);
+
+/// Adds what a variable, and the sizes, of a step's rule stand for.
+void add_variable(proto::ModelStep& step, const std::string& name, proto::ModelTerm value);
+void add_sizes(proto::ModelStep& step, const algebra::Substitution& sizes, DimensionNames& dimensions);
+
 /// Names the values of a bank, and finds them again.
 class ModelTerms {
  public:
@@ -25,30 +59,28 @@ class ModelTerms {
   std::optional<proto::ModelTerm> own(ValueId original);
   /// Returns a term for a canonical value, over the names that both models have for canonical values now.
   std::optional<proto::ModelTerm> canonical(ValueId value);
-  std::string text(const algebra::Poly& size);
+  void add_sizes(proto::ModelStep& step, const algebra::Substitution& sizes) {
+    optimize::add_sizes(step, sizes, dimensions_);
+  }
   /// The names of open dimensions in the terms that were returned.
-  const std::vector<std::string>& dimensions() const { return dimensions_; }
+  const std::vector<std::string>& dimensions() const { return dimensions_.names(); }
 
   /// Return the value; nullopt if a name or the text has none. They may add nodes to the bank.
   std::optional<ValueId> find_own(const proto::ModelTerm& term) const;
-  std::optional<ValueId> find_canonical(const proto::ModelTerm& term) const;
+  /// `type`: of an operator without inputs.
+  std::optional<ValueId> find_canonical(const proto::ModelTerm& term, DataType type = DataType::Float32) const;
   algebra::Poly size(const std::string& text) const;
 
  private:
-  using NameOf = std::function<std::optional<proto::ModelName>(ValueId)>;
   using ValueOf = std::function<std::optional<ValueId>(const proto::ModelName&)>;
 
-  std::optional<proto::ModelTerm> term(ValueId value, const NameOf& name_of);
-  algebra::Poly with_short_names(const algebra::Poly& size);
-  void add_dimension(algebra::Atom dimension);
-  std::optional<ValueId> find(const proto::ModelTerm& term, const ValueOf& value_of) const;
+  std::optional<ValueId> find(const proto::ModelTerm& term, const ValueOf& value_of, DataType type) const;
   std::optional<proto::ModelName> canonical_name(ValueId value) const;
 
   GraphBank& bank_;
   const CanonicalModel &before_, &after_;
   std::vector<std::pair<std::string, ValueId>> before_names_, after_names_;  // sorted
-  std::vector<std::string> dimensions_;
-  algebra::Substitution short_names_, dimensions_of_;  // d0, d1, … of open dimensions, and back
+  DimensionNames dimensions_;  // in the terms that were returned, or that are read
 };
 
 /// Builds terms of a rule, or of a text, in a bank.

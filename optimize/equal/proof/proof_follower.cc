@@ -10,13 +10,14 @@
 #include "algebra/terms/size_condition.h"
 #include "optimize/search/positivity.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
-constexpr std::uint32_t proof_schema_version = 1;
+constexpr std::uint32_t proof_schema_version = 2;
 
 /// Of the constants that a proof compares.
 constexpr double max_multiply_adds = 1e10;
@@ -40,7 +41,9 @@ void at_step(const std::string& file, int step, const Follow& follow) {
     follow();
   } catch (const Refused& refused) {
     fail(refused.what);
-  } catch (const runtime::InputError& error) {
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {
     fail(std::string("cannot be read: ") + error.what());
   }
 }
@@ -71,6 +74,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   std::unordered_map<ValueId, int> merges;  // steps by original value of the second model
   std::map<ValueId, int> last;              // of outputs
   for (int i = 0; i < proof.steps_size(); ++i) {
+    if (!proof.steps(i).has_value()) continue;  // a lemma
     at_step(file, i, [&] {
       const auto original = names.find_own(proof.steps(i).value());
       require(original.has_value(), "is about a value that the second model does not have");
@@ -102,10 +106,12 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   stored_[0] = add_stored_constants(bank_, before_);
   stored_[1] = add_stored_constants(bank_, after_);
   constants_.set_models(stored_[0], stored_[1]);
+  add_lemmas(proof, names, file);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     after_.add(id);
     unmerged_.add(id);
     for (const ValueId original : std::vector<ValueId>(bank_.node(id).outputs)) {
+      after_.set_value(original, congruence_.find(after_.value(original)));
       held_[1].insert(after_.value(original));
       const auto step = merges.find(original);
       if (step == merges.end()) continue;
@@ -120,10 +126,88 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
     shown.emplace(pair.before, pair.after);
   }
   for (const ValuePair& pair : outputs) {
-    const ValueId before = before_.value(pair.before), after = after_.value(pair.after);
+    const ValueId before = congruence_.find(before_.value(pair.before)), after = after_.value(pair.after);
     if (before != after && !shown.contains({before, after}))
       throw runtime::InputError(file, "does not show that output " + bank_.value(pair.before).name + " is equal");
   }
+}
+
+/// Merges what lemmas show of the first model, and of constants that the second one stores.
+void ProofFollower::add_lemmas(const proto::ModelProof& proof, const ModelTerms& names, const std::string& file) {
+  std::vector<ValueId> values;
+  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) {
+    for (const ValueId original : bank_.node(id).outputs) values.push_back(before_.value(original));
+  }
+  congruence_.add(values);
+  for (int i = 0; i < proof.steps_size(); ++i) {
+    const proto::ModelStep& step = proof.steps(i);
+    if (step.has_value()) continue;
+    at_step(file, i, [&] {
+      require(step.rule().empty() ? add_constant(step, names) : add_instance(step, names), "does not hold");
+      require(!constants_.is_work_done(), "computes constants of more than 10^10 multiply-adds, with those before it");
+    });
+  }
+  congruence_.close();
+  if (has_equal_constants()) throw runtime::InputError(file, "makes two constants equal that the models store");
+}
+
+/// A constant that the second model stores may agree with a term over those of the first one; one that either stores is
+/// what operators without inputs compute, when this is rounded.
+bool ProofFollower::add_constant(const proto::ModelStep& lemma, const ModelTerms& names) {
+  if (lemma.constants_size() != 1) return false;
+  const auto constant = names.find_canonical(lemma.constants(0));
+  const auto term = constant ? names.find_canonical(lemma.partner(), bank_.value(*constant).type.data_type) : constant;
+  if (!term || !(stored_[0].contains(*constant) || stored_[1].contains(*constant))) return false;
+  if (*term == *constant) return true;
+  const bool is_operator = std::ranges::none_of(bank_.live_nodes({&*term, 1}),
+                                                [&](NodeId id) { return bank_.node(id).kind == Node::Kind::Constant; });
+  if (!is_operator) {
+    const bool is_next = agreeing_[0].try_emplace(*term, *constant).first->second == *constant &&
+                         agreeing_[1].try_emplace(*constant, *term).first->second == *term;
+    if (!is_of(0, *term) || !stored_[1].contains(*constant) || !is_next) return false;
+  }
+  const auto difference = constants_.difference(*constant, *term);
+  if (!difference || (is_operator && *difference > 0)) return false;
+  ++compared_;
+  const ValueId equal[] = {*term, *constant};
+  congruence_.add(equal);
+  congruence_.merge(*term, *constant);
+  return true;
+}
+
+bool ProofFollower::add_instance(const proto::ModelStep& lemma, const ModelTerms& names) {
+  const algebra::Rule* rule = rule_of(lemma);
+  if (rule == nullptr || lemma.constants_size() > 0) return false;
+  DataType type = DataType::Float32;
+  for (const proto::ModelVariable& variable : lemma.variables()) {
+    const auto value = names.find_canonical(variable.value());
+    if (!value || !bank_.value(*value).type || (bank_.node_of(*value).constant && !is_of(0, *value))) return false;
+    const DataType own = bank_.value(*value).type.data_type;
+    if (is_float(own) && variable.value().names_size() > 0) type = own;
+  }
+  const auto sides = instance_of(*rule, lemma, type, names);
+  if (!sides) return false;
+  congruence_.add(sides->source);
+  congruence_.add(sides->target);
+  for (std::size_t i = 0; i < sides->source.size(); ++i) {
+    const ValueId source = sides->source[i], target = sides->target[i];
+    if (bank_.value(source).type != bank_.value(target).type) return false;
+    congruence_.merge(source, target);
+  }
+  return true;
+}
+
+/// Errors of constants would add up: those that the models store are equal only if they are the same.
+bool ProofFollower::has_equal_constants() const {
+  std::set<ValueId> constants = stored_[0], representatives;
+  constants.insert(stored_[1].begin(), stored_[1].end());
+  for (const ValueId constant : constants) representatives.insert(congruence_.find(constant));
+  return representatives.size() < constants.size();
+}
+
+const algebra::Rule* ProofFollower::rule_of(const proto::ModelStep& step) const {
+  const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
+  return record == rules_.rules.end() || record->rule.widens ? nullptr : &record->rule;
 }
 
 bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names) {
@@ -133,9 +217,15 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
   const ValueType &first = bank_.value(partner).type, &second = bank_.value(canonical).type;
   if (!first || first != second) return false;
   if (step.rule().empty()) return are_constants_that_agree(partner, unmerged_.value(original));
-  const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
-  return record != rules_.rules.end() && !record->rule.widens &&
-         is_instance(record->rule, step, partner, canonical, names);
+  const algebra::Rule* rule = rule_of(step);
+  if (rule == nullptr || rule->source.size() != 1) return false;
+  for (const proto::ModelVariable& variable : step.variables()) {
+    const auto value = names.find_canonical(variable.value());
+    if (!value || (bank_.node_of(*value).constant && !is_held(*value))) return false;
+  }
+  const auto sides = instance_of(*rule, step, second.data_type, names);
+  return sides && ((sides->source[0] == partner && sides->target[0] == canonical) ||
+                   (sides->source[0] == canonical && sides->target[0] == partner));
 }
 
 /// A constant of the second model, computed from its own constants so that errors do not add up, may agree with one
@@ -162,6 +252,7 @@ ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<
     const bool are_of_two = (is_of(0, computed) && is_of(1, each) && held_[1].contains(each)) ||
                             (is_of(1, computed) && is_of(0, each) && held_[0].contains(each));
     if (!are_of_two || !constants_.difference(each, computed)) continue;
+    if (computed_for_.try_emplace(each, computed).first->second != computed) continue;
     ++compared_;
     return each;
   }
@@ -175,24 +266,24 @@ bool ProofFollower::has_type(ValueId value, const algebra::Shape& shape, DataTyp
   return !bank_.node_of(value).constant || constants_.is_finite(value);
 }
 
-bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner,
-                                ValueId canonical, const ModelTerms& names) {
-  if (!rule.packs.empty() || rule.source.size() != 1 || !restricts_positivity_to_variables(rule, terms_)) return false;
+std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Rule& rule, const proto::ModelStep& step,
+                                                               DataType type, const ModelTerms& names) {
+  if (!rule.packs.empty() || !restricts_positivity_to_variables(rule, terms_)) return std::nullopt;
   algebra::Symbols& symbols = bank_.symbols();
   algebra::Substitution sizes;
   for (const proto::ModelSize& size : step.sizes()) sizes.emplace(symbols.size(size.name()), names.size(size.value()));
   for (const std::string& name : algebra::used_size_names(rule, terms_, symbols)) {
     const auto bound = sizes.find(symbols.size(name));
-    if (bound == sizes.end() || !is_positive(bound->second, symbols)) return false;
+    if (bound == sizes.end() || !is_positive(bound->second, symbols)) return std::nullopt;
   }
   for (const algebra::SizeCondition& condition : rule.condition) {
-    if (algebra::holds(algebra::substitute(condition, sizes, symbols), symbols) != algebra::Truth::Yes) return false;
+    if (algebra::holds(algebra::substitute(condition, sizes, symbols), symbols) != algebra::Truth::Yes)
+      return std::nullopt;
   }
-  const DataType type = bank_.value(canonical).type.data_type;
   std::vector<ValueId> constants;
   for (const proto::ModelTerm& constant : step.constants()) {
     const auto value = names.find_canonical(constant);
-    if (!value) return false;
+    if (!value) return std::nullopt;
     constants.push_back(*value);
   }
   TermBuilder builder(bank_, terms_, sizes, type, [&](ValueId built, ValueId whole) -> std::optional<ValueId> {
@@ -209,15 +300,22 @@ bool ProofFollower::is_instance(const algebra::Rule& rule, const proto::ModelSte
   for (std::size_t i = 0; i < rule.variables.size(); ++i) {
     const std::string& name = terms_.term(rule.variables[i]).name;
     const auto variable = std::ranges::find(step.variables(), name, &proto::ModelVariable::name);
-    const auto value = variable == step.variables().end() ? std::nullopt : names.find_canonical(variable->value());
+    const auto value =
+        variable == step.variables().end() ? std::nullopt : names.find_canonical(variable->value(), type);
     algebra::Shape shape = rule.shapes[i];
     for (algebra::Poly& size : shape) size = symbols.substitute(size, sizes);
-    if (!value || !has_type(*value, shape, type) || (bank_.node_of(*value).constant && !is_held(*value))) return false;
+    if (!value || !has_type(*value, shape, type)) return std::nullopt;
     builder.set(rule.variables[i], *value);
   }
-  const auto source = builder.build(rule.source[0]), target = builder.build(rule.target[0]);
-  return source && target &&
-         ((*source == partner && *target == canonical) || (*source == canonical && *target == partner));
+  Sides sides;
+  for (const auto& [terms, values] : {std::pair(&rule.source, &sides.source), std::pair(&rule.target, &sides.target)}) {
+    for (const algebra::TermId term : *terms) {
+      const auto built = builder.build(term);
+      if (!built) return std::nullopt;
+      values->push_back(*built);
+    }
+  }
+  return sides;
 }
 
 proto::ModelProof read_model_proof(const std::filesystem::path& path) {

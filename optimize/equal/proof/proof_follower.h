@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
+#include "optimize/equal/proof/congruence.h"
 #include "optimize/equal/proof/model_term.h"
 #include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/prover/window.h"
@@ -27,6 +29,7 @@ class ProofFollower {
         after_(after),
         unmerged_(unmerged),
         constants_(constants),
+        congruence_(bank),
         rules_(rules),
         terms_(terms) {}
 
@@ -36,18 +39,30 @@ class ProofFollower {
   std::uint64_t constants() const { return compared_; }
 
  private:
+  /// The outputs of both sides of a rule's instance.
+  struct Sides {
+    std::vector<ValueId> source, target;
+  };
+
+  void add_lemmas(const proto::ModelProof& proof, const ModelTerms& names, const std::string& file);
+  bool add_constant(const proto::ModelStep& lemma, const ModelTerms& names);
+  bool add_instance(const proto::ModelStep& lemma, const ModelTerms& names);
+  bool has_equal_constants() const;
   bool holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names);
   bool is_held(ValueId constant) const { return held_[0].contains(constant) || held_[1].contains(constant); }
   bool are_constants_that_agree(ValueId partner, ValueId unmerged);
   bool is_of(std::size_t model, ValueId constant) const;
   ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
-  bool is_instance(const algebra::Rule& rule, const proto::ModelStep& step, ValueId partner, ValueId canonical,
-                   const ModelTerms& names);
+  /// Null if there is none, or if it only widens and is no equation.
+  const algebra::Rule* rule_of(const proto::ModelStep& step) const;
+  std::optional<Sides> instance_of(const algebra::Rule& rule, const proto::ModelStep& step, DataType type,
+                                   const ModelTerms& names);
   bool has_type(ValueId value, const algebra::Shape& shape, DataType type);
 
   GraphBank& bank_;
   CanonicalModel &before_, &after_, &unmerged_;
   ConstantComparison& constants_;
+  Congruence congruence_;  // of what lemmas show
   const algebra::RuleSet& rules_;
   const algebra::TermBank& terms_;
   std::set<ValueId> stored_[2];                 // canonical constants that either model stores
@@ -56,6 +71,7 @@ class ProofFollower {
   std::uint64_t compared_ = 0;
   /// By constant of the first model, and of the second: the other one's that it agrees with.
   std::unordered_map<ValueId, ValueId> agreeing_[2];
+  std::unordered_map<ValueId, ValueId> computed_for_;  // by constant: the term in whose place rules have it
 };
 
 /// Adds a model's nodes to its canonical terms. Returns those of its stored constants.

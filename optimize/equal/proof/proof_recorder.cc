@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "algebra/terms/rule_text.h"
-
 namespace rulemill::optimize {
 
 void ProofRecorder::add(ValueId original, ValueId partner, const ProvedStatement* statement, bool output) {
@@ -29,17 +27,9 @@ bool ProofRecorder::write(const StatementInstance& instance, proto::ModelStep& s
   for (const auto& [name, value] : instance.variables) {
     const auto term = terms_.canonical(value);
     if (!term) return false;
-    proto::ModelVariable& variable = *step.add_variables();
-    variable.set_name(name);
-    *variable.mutable_value() = *term;
+    add_variable(step, name, *term);
   }
-  std::map<std::string, std::string> sizes;  // sorted
-  for (const auto& [atom, size] : instance.sizes) sizes.emplace(bank_.symbols().name(atom), terms_.text(size));
-  for (const auto& [name, value] : sizes) {
-    proto::ModelSize& size = *step.add_sizes();
-    size.set_name(name);
-    size.set_value(value);
-  }
+  terms_.add_sizes(step, instance.sizes);
   return std::ranges::all_of(instance.constants, [&](ValueId constant) {
     const auto term = terms_.canonical(constant);
     if (term) *step.add_constants() = *term;
@@ -51,19 +41,7 @@ proto::ModelProof ProofRecorder::proof() const {
   proto::ModelProof proof;
   for (const std::string& name : terms_.dimensions()) proof.add_dimensions(name);
   for (const proto::ModelStep& step : steps_) *proof.add_steps() = step;
-  algebra::Library& library = bank_.library();
-  algebra::TermBank terms(library);
-  algebra::Symbols symbols;
-  algebra::RuleSet rules;
-  for (const auto& [text, named] : rules_) {
-    algebra::RuleRecord record;
-    record.rule = algebra::parse_rule(text, named.first, library, terms, symbols);
-    record.certificate = named.second;
-    record.rule.id = named.first;
-    record.rule.tier = algebra::Tier::Core;
-    rules.rules.push_back(std::move(record));
-  }
-  proof.set_rules(algebra::serialize(rules, terms, symbols));
+  proof.set_rules(serialize(rules_, bank_.library()));
   return proof;
 }
 

@@ -1,11 +1,10 @@
 // The proof of a sweep, written while it runs.
 #pragma once
 
-#include <map>
 #include <string>
-#include <unordered_map>
 
 #include "optimize/equal/proof/model_term.h"
+#include "optimize/equal/proof/result_proof.h"
 #include "optimize/equal/prover/window_statement.h"
 
 namespace rulemill::optimize {
@@ -33,7 +32,7 @@ class ProofRecorder {
 
   GraphBank& bank_;
   ModelTerms terms_;
-  std::map<std::string, std::pair<std::string, algebra::Certificate>> rules_;  // ids and certificates, by text
+  ProofRules rules_;
   std::vector<proto::ModelStep> steps_;
   std::string gap_;
 };

@@ -18,6 +18,9 @@ using algebra::Tracked;
 /// Elements of the largest constant that is computed.
 constexpr double max_computed_elements = 1 << 26;
 
+/// Elements of all constants in a term that is computed: they are in memory together.
+constexpr double max_term_elements = 1 << 28;
+
 /// Elements that are kept from one comparison to the next.
 constexpr std::size_t max_kept_elements = 1 << 24;
 
@@ -92,14 +95,26 @@ double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_s
 
 ConstantComparison::ConstantComparison(const GraphBank& bank) : bank_(&bank), evaluator_(evaluator_of(bank)) {}
 
-GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
+/// Returns the number of elements: moving them takes time, too.
+double ConstantComparison::elements_in(ValueId constant) const {
   double count = 1;
-  for (const algebra::Poly& dim : bank_->value(value).type.value_or({}))
+  for (const algebra::Poly& dim : bank_->value(constant).type.value_or({}))
     count *= static_cast<double>(dim.constant().value_or(0));
+  return count;
+}
+
+GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
+  const double count = elements_in(value);
   if (!bank_->value(value).type || count == 0 || count > max_computed_elements) return nullptr;
   if (evaluator_.kept_elements() > max_kept_elements) evaluator_ = evaluator_of(*bank_);
-  for (const NodeId id : bank_->live_nodes({&value, 1}))
-    if (!evaluator_.is_kept(bank_->node(id).outputs[0])) work_ += work_of_node(*bank_, id, evaluator_);
+  double elements = 0;
+  for (const NodeId id : bank_->live_nodes({&value, 1})) {
+    if (evaluator_.is_kept(bank_->node(id).outputs[0])) continue;
+    elements += elements_in(bank_->node(id).outputs[0]);
+    work_ += work_of_node(*bank_, id, evaluator_);
+  }
+  work_ += elements;
+  if (elements > max_term_elements) return nullptr;
   return is_work_done() ? nullptr : evaluator_.kept_value(value);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -67,6 +66,7 @@ class ConstantComparison {
 
   bool stands_for(ValueId computed, ValueId stored);
   const Sample& sample(ValueId value);
+  double elements_in(ValueId constant) const;
   /// Returns the elements of a constant, with bounds of their errors; nullptr if they are too many, or too much work.
   GraphEvaluator::TensorPtr elements_of(ValueId value);
 

@@ -1,13 +1,11 @@
 // Stored constants that an operator without inputs computes, such as zeros: rules name it, models store the elements.
 #pragma once
 
-#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "algebra/rules/rule_set.h"
 #include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/model/graph.h"
 

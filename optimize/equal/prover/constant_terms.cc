@@ -1,7 +1,6 @@
 #include "optimize/equal/prover/constant_terms.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace rulemill::optimize {
 

@@ -7,7 +7,10 @@
 #include <memory>
 
 #include "optimize/cost/cost_source.h"
+#include "optimize/cost/cost_table.h"
+#include "optimize/cost/device_model.h"
 #include "optimize/gpu/device/plan_executor.h"
+#include "optimize/gpu/plan/assign_layouts.h"
 
 namespace rulemill::optimize::gpu {
 
@@ -23,5 +26,15 @@ Plan make_launch_plan(std::size_t steps);
 
 /// Returns random numbers in [-1, 1) for all inputs of a plan.
 std::vector<std::vector<float>> random_inputs(const Plan& plan);
+
+// Costs of convolutions and pools in either layout: from a device model, or measured once each and stored in a table
+// beside the costs of nodes.
+
+/// Returns costs from a table; missing ones are measured, or modelled if there is no executor: then they are equal in
+/// both layouts, which only affect copies and uncoalesced reads. Table and executor must outlive the result.
+std::unique_ptr<LayoutCosts> measured_layout_costs(const DeviceModel& device, CostTable& table, PlanExecutor* executor);
+
+/// Returns a plan of this call; image, filters and bias are inputs.
+Plan make_call_plan(const LayoutQuery& query);
 
 }  // namespace rulemill::optimize::gpu

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "optimize/gpu/device/layout_costs.h"
+#include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/model_plan.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize::gpu {
-
 namespace {
 
 constexpr TimingOptions turn_options{.runs = 10, .warm_up_runs = 1, .cold_caches = true};

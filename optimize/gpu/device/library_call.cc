@@ -14,7 +14,6 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace rulemill::optimize::gpu {
-
 namespace {
 
 constexpr float one = 1, zero = 0;

@@ -8,7 +8,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize::gpu {
-
 namespace {
 
 constexpr float max_integer = 100;  // of integer inputs, which are mostly indices into tables

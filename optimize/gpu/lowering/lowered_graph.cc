@@ -5,7 +5,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize::gpu {
-
 namespace {
 
 class GraphLowering {

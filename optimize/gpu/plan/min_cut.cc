@@ -7,7 +7,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize::gpu {
-
 namespace {
 
 /// A flow network; maximum flow by blocking flows (Dinic, 1970).

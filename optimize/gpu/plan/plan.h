@@ -5,6 +5,7 @@
 // before them (fuse.h). A view (a reshape) is no step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,12 +14,34 @@
 #include "optimize/gpu/kernels/kernel_source.h"
 #include "optimize/gpu/library/library_op.h"
 #include "optimize/gpu/lowering/lowered_graph.h"
-#include "optimize/gpu/plan/arena.h"
 #include "optimize/gpu/plan/assign_layouts.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/model/graph.h"
 
 namespace rulemill::optimize::gpu {
+
+// Memory for all tensors of a plan. Tensors whose lifetimes do not overlap share memory.
+
+/// A tensor that is needed from step `first` to step `last`, inclusive.
+struct Lifetime {
+  std::size_t bytes = 0;
+  std::size_t first = 0, last = 0;
+
+  bool overlaps(const Lifetime& other) const { return first <= other.last && other.first <= last; }
+};
+
+struct Arena {
+  std::vector<std::size_t> offsets;  // by lifetime; multiples of arena_alignment
+  std::size_t bytes = 0;
+};
+
+inline constexpr std::size_t arena_alignment = 256;  // that of cudaMalloc; sufficient for vector loads
+
+/// Assigns offsets greedily: largest first, each at the lowest free offset.
+Arena pack_arena(std::span<const Lifetime> lifetimes);
+
+/// Returns the maximum number of bytes alive at one step, a lower bound for any arena.
+std::size_t min_arena_bytes(std::span<const Lifetime> lifetimes);
 
 struct Plan {
   static constexpr std::uint32_t no_kernel = 0xffffffff;

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <map>
 
 #include "optimize/onnx/clean/passes.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns the branch that an If with a constant condition takes; nullptr if that is unknown.

@@ -7,7 +7,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 const std::string& replaced(const Replacements& replacements, const std::string& name) {

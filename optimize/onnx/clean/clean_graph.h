@@ -12,7 +12,6 @@
 #include <unordered_set>
 
 #include "optimize/onnx/format/model_proto.h"
-#include "optimize/onnx/import.h"
 #include "optimize/onnx/operators/onnx_operators.h"
 
 namespace rulemill::optimize {

@@ -8,7 +8,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// A constant may be this much larger than the constants that it replaces.
@@ -99,8 +98,7 @@ bool store_constants(CleanGraph& graph) {
 
 bool store_numbers(CleanGraph& graph) {
   static const std::set<std::string> broadcasting_operators = {"Add", "Sub", "Mul", "Div", "Pow"};
-  constexpr int opset_of_broadcasting = 7;
-  if (!graph.allows_new_initializers() || graph.opset() < opset_of_broadcasting) return false;
+  if (!graph.allows_new_initializers() || graph.opset() < first_clean_opset) return false;
   bool changed = false;
   for (auto& node : *graph.proto().mutable_node()) {
     if (!is_standard(node) || !broadcasting_operators.contains(node.op_type()) || node.input_size() != 2) continue;

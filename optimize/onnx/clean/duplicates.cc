@@ -3,10 +3,8 @@
 #include <tuple>
 
 #include "optimize/onnx/clean/passes.h"
-#include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 bool is_mergeable(const onnx::NodeProto& node) { return is_repeatable(node) && node.output_size() > 0; }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,7 +6,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Larger lists of positions are not compared; those that a model repeats from a few numbers are not stored.

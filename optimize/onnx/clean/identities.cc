@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 
 #include "optimize/onnx/clean/passes.h"
@@ -7,7 +6,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Whether all elements are `number`, of which a zero has the same sign.
@@ -51,8 +49,9 @@ class IdentityFinder {
   }
 
  private:
-  bool keeps_shape(const onnx::NodeProto& node) const {
-    const auto before = graph_.shape(node.input(0)), after = graph_.shape(node.output(0));
+  /// Whether the output has the shape of the input.
+  bool keeps_shape(const onnx::NodeProto& node, int input) const {
+    const auto before = graph_.shape(node.input(input)), after = graph_.shape(node.output(0));
     return before && after && *before == *after;
   }
 
@@ -61,7 +60,7 @@ class IdentityFinder {
     const auto movement = graph_.movement(node);
     if (!movement) return false;
     return movement->kind == Movement::Kind::Identity ||
-           (keeps_shape(node) && movement->keeps_order(graph_.known(node.input(0)).dims));
+           (keeps_shape(node, 0) && movement->keeps_order(graph_.known(node.input(0)).dims));
   }
 
   std::optional<int> neutral_operand(const onnx::NodeProto& node, double neutral) const {
@@ -70,15 +69,10 @@ class IdentityFinder {
       if (other == 0 && !commutes) break;
       const int kept = 1 - other;
       const auto constant = graph_.constant(node.input(other));
-      if (constant && consists_of(*constant, neutral) && keeps_shape_of(node, kept, *constant)) return kept;
+      if (constant && consists_of(*constant, neutral) && (constant->dims.empty() || keeps_shape(node, kept)))
+        return kept;
     }
     return std::nullopt;
-  }
-
-  bool keeps_shape_of(const onnx::NodeProto& node, int kept, const RawTensor& constant) const {
-    if (constant.dims.empty()) return true;
-    const auto before = graph_.shape(node.input(kept)), after = graph_.shape(node.output(0));
-    return before && after && *before == *after;
   }
 
   /// Without a mask, and without a training mode other than false.

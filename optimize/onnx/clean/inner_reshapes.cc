@@ -8,7 +8,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Elementwise nodes between a reshape and the reshapes of all that they compute.

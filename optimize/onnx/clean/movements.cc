@@ -5,7 +5,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 class MovementMerger {

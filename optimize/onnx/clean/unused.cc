@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <set>
 
 #include "optimize/onnx/clean/passes.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Removes the names of outputs that nothing reads.
@@ -46,11 +44,9 @@ bool remove_unused_nodes(CleanGraph& graph) {
 
 bool remove_unused_initializers(CleanGraph& graph) {
   const std::unordered_map<std::string, int> readers = graph.count_readers();
-  std::set<std::string> inputs;
-  for (const auto& input : graph.proto().input()) inputs.insert(input.name());
   auto& initializers = *graph.proto().mutable_initializer();
   const auto unused = std::remove_if(initializers.begin(), initializers.end(), [&](const auto& tensor) {
-    return !readers.contains(tensor.name()) && !inputs.contains(tensor.name());
+    return !readers.contains(tensor.name()) && !graph.is_input(tensor.name());
   });
   if (unused == initializers.end()) return false;
   initializers.erase(unused, initializers.end());

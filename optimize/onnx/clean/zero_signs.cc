@@ -4,13 +4,11 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <string>
 
 #include "optimize/onnx/operators/element_function.h"
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using Proto = onnx::TensorProto;

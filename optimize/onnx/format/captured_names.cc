@@ -1,7 +1,6 @@
 #include "optimize/onnx/format/captured_names.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 void collect_free_names(const onnx::GraphProto& graph, std::set<std::string> defined, std::set<std::string>& free) {

@@ -9,7 +9,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using google::protobuf::UnknownFieldSet;

@@ -3,7 +3,6 @@
 #include <cstdint>
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Smaller data stay in the message.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -13,7 +12,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns the elements from raw bytes (little endian, as in ONNX) or from the typed field.

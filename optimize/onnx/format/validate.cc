@@ -8,7 +8,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::InputError;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "optimize/onnx/import.h"
-#include "optimize/onnx/inputs/input_tensor.h"
+#include "optimize/onnx/inputs/npz.h"
 
 namespace rulemill::optimize {
 

@@ -5,9 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include "optimize/onnx/format/model_proto.h"
@@ -18,7 +16,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 std::string describe_item(const InterfaceItem& item) {
@@ -56,16 +53,10 @@ std::string digest_of(std::string_view bytes) { return runtime::to_hex(runtime::
 /// The elements as raw bytes: integers may be stored in typed fields, too.
 std::string element_bytes(onnx::TensorProto tensor, std::optional<std::string_view> raw) {
   if (raw) return std::string(*raw);
-  const auto copy = [](const auto& field) {
-    using Element = std::decay_t<decltype(*field.begin())>;
-    std::string bytes(static_cast<std::size_t>(field.size()) * sizeof(Element), '\0');
-    if (!bytes.empty()) std::memcpy(bytes.data(), field.data(), bytes.size());
-    return bytes;
-  };
-  if (tensor.data_type() == onnx::TensorProto::INT64) return copy(tensor.int64_data());
-  if (tensor.data_type() == onnx::TensorProto::INT32) return copy(tensor.int32_data());
-  if (tensor.data_type() == onnx::TensorProto::FLOAT) return copy(tensor.float_data());
-  if (tensor.data_type() == onnx::TensorProto::DOUBLE) return copy(tensor.double_data());
+  const int type = tensor.data_type();
+  if (type == onnx::TensorProto::INT64 || type == onnx::TensorProto::INT32 || type == onnx::TensorProto::FLOAT ||
+      type == onnx::TensorProto::DOUBLE)
+    return encode_typed_fields(tensor);
   tensor.clear_name();
   tensor.clear_doc_string();
   return tensor.SerializeAsString();

@@ -18,7 +18,6 @@
 #include "runtime/text/printable.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::InputError;

@@ -9,7 +9,7 @@
 #include "optimize/model/given_inputs.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/import.h"
-#include "optimize/onnx/inputs/input_tensor.h"
+#include "optimize/onnx/inputs/npz.h"
 
 namespace rulemill::optimize {
 

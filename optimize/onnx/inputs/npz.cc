@@ -2,23 +2,17 @@
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
-
 #include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
 #include <cstring>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "runtime/text/error.h"
 #include "runtime/text/printable.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::InputError;

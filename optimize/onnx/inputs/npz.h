@@ -1,14 +1,20 @@
 // NumPy's archives of arrays (numpy.savez, numpy.savez_compressed): a zip file with one .npy file per array.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
-
-#include "optimize/onnx/inputs/input_tensor.h"
+#include <vector>
 
 namespace rulemill::optimize {
+
+/// The values of one input as they are in a file.
+struct InputTensor {
+  int onnx_type = 0;  // ONNX's number of the element type
+  std::vector<std::int64_t> shape;
+  std::string raw;  // elements in row-major order, little endian
+};
 
 /// Parses an archive. Returns the arrays by name. Arrays in Fortran order are converted to row-major order. `place` is
 /// the file in messages. Throws InputError if it is damaged, or has anything but arrays of numbers and Booleans.

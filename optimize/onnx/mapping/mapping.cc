@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 namespace rulemill::optimize {
-
 namespace {
 
 OnnxLiteral evaluate_value(const algebra::OnnxValue& value, std::span<const algebra::Poly> sizes,

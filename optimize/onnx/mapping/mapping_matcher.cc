@@ -5,7 +5,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using algebra::GenericOnnxMapping;

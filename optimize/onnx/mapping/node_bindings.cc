@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace rulemill::optimize {
-
 namespace {
 
 using algebra::GenericOnnxMapping;

@@ -1,7 +1,6 @@
 #include "optimize/onnx/mapping/node_parts.h"
 
 #include <memory>
-#include <utility>
 
 namespace rulemill::optimize {
 
@@ -16,6 +15,12 @@ NodeDescription node(std::string op_type) {
 OnnxLiteral attribute(double value) {
   OnnxLiteral literal;
   literal.float_value = value;
+  return literal;
+}
+
+OnnxLiteral attribute(std::int64_t value) {
+  OnnxLiteral literal;
+  literal.integers = {algebra::Poly(value)};
   return literal;
 }
 

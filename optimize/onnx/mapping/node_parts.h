@@ -15,6 +15,7 @@ namespace rulemill::optimize {
 /// Descriptions of parts: a node of ONNX's own domain, and values of its attributes.
 NodeDescription node(std::string op_type);
 OnnxLiteral attribute(double value);
+OnnxLiteral attribute(std::int64_t value);
 OnnxLiteral attribute(std::vector<algebra::Poly> values);
 /// Returns an attribute that is one integer; nullopt if it is absent or has another type.
 std::optional<std::int64_t> integer_of(const NodeDescription& description, const std::string& attribute);

@@ -7,7 +7,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using algebra::GenericOnnxMapping;

@@ -1,13 +1,10 @@
 #include "optimize/onnx/mapping/resolve_node.h"
 
-#include <algorithm>
-
 #include "optimize/onnx/mapping/mapping_matcher.h"
 #include "optimize/onnx/mapping/node_bindings.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using algebra::GenericOnnxMapping;

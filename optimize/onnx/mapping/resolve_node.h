@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "optimize/model/graph.h"
-#include "optimize/onnx/mapping/lowered_node.h"
 #include "optimize/onnx/mapping/mapping.h"
+#include "optimize/onnx/mapping/mapping_matcher.h"
 
 namespace rulemill::optimize {
 

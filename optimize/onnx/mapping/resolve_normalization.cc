@@ -5,7 +5,6 @@
 #include "optimize/onnx/mapping/node_parts.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using Operand = NodeParts::Operand;
@@ -89,16 +88,11 @@ class NormalizationParts {
   std::optional<Operand> mean_of(const std::optional<Operand>& rows) {
     if (!rows) return std::nullopt;
     constexpr int axes_input_opset = 18;
-    OnnxLiteral axes;
-    axes.is_list = true;
-    axes.integers = {algebra::Poly(-1)};
+    std::vector<algebra::Poly> axes = {algebra::Poly(-1)};
     for (std::size_t above = 2; kind_.of_channels && above < rank() - 1; ++above)
-      axes.integers.emplace_back(-static_cast<std::int64_t>(above));
-    NodeDescription mean;
-    mean.op_type = "ReduceMean";
-    if (query_.opset >= axes_input_opset) return parts_.add(std::move(mean), {*rows, {std::nullopt, {}, axes}});
-    mean.attributes.emplace("axes", axes);
-    return parts_.add(std::move(mean), {*rows});
+      axes.emplace_back(-static_cast<std::int64_t>(above));
+    if (query_.opset >= axes_input_opset) return parts_.add("ReduceMean", {rows, NodeParts::integers(std::move(axes))});
+    return parts_.add("ReduceMean", {rows}, {{"axes", attribute(std::move(axes))}});
   }
 
   std::variant<LoweredNode, std::string> finish(const std::vector<std::optional<Operand>>& outputs) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "optimize/onnx/operators/onnx_operators.h"
 

@@ -8,7 +8,6 @@
 #include "optimize/model/rounding.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using Proto = onnx::TensorProto;

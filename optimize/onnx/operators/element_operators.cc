@@ -8,7 +8,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize::operators {
-
 namespace {
 
 using algebra::Poly;

@@ -6,7 +6,6 @@
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using algebra::Poly;

@@ -1,12 +1,10 @@
 #include "optimize/onnx/operators/movement.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns for each axis the offsets in the input that its positions add.

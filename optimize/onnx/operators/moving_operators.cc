@@ -6,7 +6,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize::operators {
-
 namespace {
 
 using algebra::Poly;

@@ -3,7 +3,6 @@
 #include "optimize/onnx/format/model_proto.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::int64_t max_count = std::int64_t{1} << 40;

@@ -10,7 +10,6 @@
 #include "optimize/onnx/operators/node_arguments.h"
 
 namespace rulemill::optimize::operators {
-
 namespace {
 
 using algebra::Poly;

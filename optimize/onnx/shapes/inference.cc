@@ -10,7 +10,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::uint64_t helper_memory = std::uint64_t{2} << 30;

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 
-#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// What separates the parts of a size's name from each other: doubled in a name of the model.

@@ -16,7 +16,8 @@ from .errors import Problem
 from .rules import Data
 
 #: The module of each format that has `write`, and of each that has `read`.
-WRITERS = {"onnxscript": "onnxscript_writer", "pdl": "pdl_writer", "egglog": "egglog_writer"}
+WRITERS = {"onnxscript": "onnxscript_writer", "pdl": "pdl_writer", "egglog": "egglog_writer", "definition": "definition_writer",
+           "function": "function_model"}
 READERS = {"egg": "egg_reader", "pdl": "pdl_reader"}
 
 

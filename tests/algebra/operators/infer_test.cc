@@ -26,3 +26,18 @@ TEST_CASE("the type rule rejects ill-typed inputs and infers output shapes") {
   CHECK(infer(split, Shapes{{2, 5}}, std::vector<std::int64_t>{2}) == Shapes{{2, 2}, {2, 3}});
   CHECK(infer(split, Shapes{{2, 5}}, std::vector<std::int64_t>{5}) == std::nullopt);
 }
+
+TEST_CASE("size parameters are at least 1 wherever the sizes in them are") {
+  Library library = shipped_operators();
+  const OperatorInstance& count = library.instantiate("count", {}, {});
+  Symbols symbols;
+  const Poly n(symbols.size("n"));
+  const auto types = [&](const Poly& size) {
+    return infer(count, std::vector<Shape>(), std::vector<Poly>{size}, symbols).has_value();
+  };
+  CHECK(types(n));
+  CHECK(types(n + Poly(3)));
+  CHECK_FALSE(types(n - Poly(1)));
+  CHECK_FALSE(types(n - Poly(5)));
+  CHECK_FALSE(types(Poly(0)));
+}

@@ -2,6 +2,7 @@
 // where functions jump or are undefined.
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <random>
 #include <span>
 
@@ -92,9 +93,11 @@ Enclosure value(const Sum& sum, const Statement& statement, std::span<const doub
 }  // namespace
 
 TEST_CASE("a random sum that Order cancels is 0 at random points") {
+  const char* given = std::getenv("RULEMILL_RANDOM_STEPS");
+  const std::size_t sums = given == nullptr ? 600 : std::strtoull(given, nullptr, 10) * 3 / 100;
   RandomTerms random(118);
   std::size_t cancelled = 0, compared = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (std::size_t i = 0; i < sums; ++i) {
     const Tree source = random.tree(2);
     Tree target = source;
     random.change(target);
@@ -113,6 +116,6 @@ TEST_CASE("a random sum that Order cancels is 0 at random points") {
       if (certainly_differ(difference, 0)) FAIL_CHECK(rule << " at " << numbers[0] << ", " << numbers[1]);
     }
   }
-  CHECK(cancelled > 40);
-  CHECK(compared > 1500);
+  CHECK(15 * cancelled > sums);
+  CHECK(2 * compared > 5 * sums);
 }

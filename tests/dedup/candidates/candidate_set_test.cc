@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "dedup/candidates/symbolic_sizes.h"
 #include "tests/shipped_operators.h"
 
 using namespace rulemill;

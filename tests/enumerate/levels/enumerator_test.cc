@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "enumerate/levels/count_graphs.h"
 #include "enumerate/profile/profile_reader.h"
 #include "runtime/text/error.h"
 #include "tests/enumerate/setting.h"

@@ -5,7 +5,7 @@
 
 #include "prove/cache/answer_cache.h"
 #include "prove/certificate/rule_instance_text.h"
-#include "prove/tasks/rule_record.h"
+#include "prove/tasks/candidate_result.h"
 #include "prove/tasks/worker.h"
 #include "runtime/files/scratch_folder.h"
 #include "tests/shipped_operators.h"

@@ -8,7 +8,6 @@
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
-#include "prove/certificate/cvc5.h"
 #include "prove/certificate/record_check.h"
 #include "prove/solver/z3_session.h"
 #include "runtime/files/scratch_folder.h"

@@ -2,6 +2,8 @@
 // whose obligations hold, must not change the value of a sum.
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+
 #include "check/core_rule.h"
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
@@ -115,6 +117,8 @@ class MutationRun {
 }  // namespace
 
 TEST_CASE("no changed step of a proof that the kernel accepts changes a value") {
+  const char* given = std::getenv("RULEMILL_MUTANTS");
+  const std::size_t mutants = given == nullptr ? 8 : std::stoul(given);
   ProverFixture fixture;
   Counts counts;
   for (const char* file : {"tests/prove/proved.rules", "tests/prove/conditional.rules", "tests/prove/laws.rules",
@@ -123,7 +127,7 @@ TEST_CASE("no changed step of a proof that the kernel accepts changes a value") 
       const prove::Verdict verdict = fixture.prover.prove(rule);
       if (!std::holds_alternative<prove::Proved>(verdict)) continue;
       const algebra::Rule typed = std::get<prove::Proved>(verdict).typed.rule;
-      for (const std::string& wrong : MutationRun(typed, fixture.bank, fixture.symbols, counts).run(8))
+      for (const std::string& wrong : MutationRun(typed, fixture.bank, fixture.symbols, counts).run(mutants))
         FAIL_CHECK(wrong);
     }
   }

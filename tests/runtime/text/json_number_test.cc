@@ -1,4 +1,4 @@
-#include "runtime/text/json_number.h"
+#include "runtime/text/json.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,6 @@
 #include "optimize/gpu/device/costs.h"
 
 #include "optimize/cost/cost_table.h"
-#include "optimize/gpu/device/layout_costs.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/text/error.h"
 #include "tests/optimize/gpu/device/fake_executor.h"

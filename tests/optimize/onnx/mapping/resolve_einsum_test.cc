@@ -2,7 +2,7 @@
 
 #include "optimize/model/evaluate.h"
 #include "optimize/onnx/export.h"
-#include "optimize/onnx/mapping/product_equation.h"
+#include "optimize/onnx/mapping/resolve_einsum.h"
 #include "tests/optimize/models.h"
 
 namespace rulemill::optimize {
