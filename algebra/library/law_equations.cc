@@ -1,12 +1,14 @@
 #include "algebra/library/law_equations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "algebra/operators/function_domain.h"
+#include "algebra/operators/function_evaluation.h"
 #include "algebra/operators/function_interpreter.h"
 #include "algebra/properties/exact_value.h"
 #include "algebra/properties/function_properties.h"
@@ -204,29 +206,40 @@ std::optional<std::string> find_counterexample(const syntax::DeclaredEquation& e
   std::mt19937_64 random(1);
   std::vector<double> numbers = sample_numbers(equation.left, 200);
   for (const double number : sample_numbers(equation.right, 0)) numbers.push_back(number);
+  std::vector<double> point;
+  const auto rounded = [&](const Function& side) {
+    const auto leaf = [&](const Function::Instruction& node) {
+      return std::optional(node.op == Op::Argument ? point[node.argument] : node.number);
+    };
+    const auto step = [](Op op, double a, double b) {
+      const double result = apply<double>(op, a, b);
+      return std::optional(std::isfinite(result) ? result : 0.0);  // as each function in a proof
+    };
+    return *interpret<double>(side, leaf, step);
+  };
   for (int i = 0; i < points; ++i) {
-    std::vector<Enclosure> point;
+    point.clear();
     for (std::uint32_t v = 0; v < equation.left.arity; ++v)
-      point.emplace_back(random() % 2 == 0 ? (static_cast<double>(random() % 6'001) - 3'000) / 1'000
-                                           : numbers[random() % numbers.size()]);
+      point.push_back(random() % 2 == 0 ? (static_cast<double>(random() % 6'001) - 3'000) / 1'000
+                                        : numbers[random() % numbers.size()]);
+    const double number = rounded(equation.left);
+    if (std::abs(number - rounded(equation.right)) <= 1e-15 * std::abs(number)) continue;
     const auto leaf = [&](const Function::Instruction& node) -> std::optional<Enclosure> {
-      return node.op == Op::Argument ? point[node.argument] : enclosure_of(node);
+      return node.op == Op::Argument ? Enclosure(point[node.argument]) : enclosure_of(node);
     };
     bool is_defined = true;  // the last operation
     const auto step = [&](Op op, Enclosure a, Enclosure b) -> std::optional<Enclosure> {
       bool doubtful = false;
       const Enclosure result = apply(op, a, b, doubtful);
       is_defined = !doubtful && !result.is_undefined();
-      return result.is_undefined() ? 0.0 : result;  // as each function in a proof
+      return result.is_undefined() ? 0.0 : result;
     };
     const auto value = [&](const Function& side) { return *interpret<Enclosure>(side, leaf, step); };
     if (!std::ranges::all_of(equation.positive, [&](const Function& each) { return value(each).low > 0; })) continue;
     if (!std::ranges::all_of(equation.defined, [&](const Function& each) { return value(each), is_defined; })) continue;
     const Enclosure left = value(equation.left), right = value(equation.right);
     if (!certainly_differ(left, right)) continue;
-    std::vector<double> shown;
-    for (const Enclosure& number : point) shown.push_back(number.middle());
-    return fmt::format("{} and {} at {}", left.middle(), right.middle(), fmt::join(shown, ", "));
+    return fmt::format("{} and {} at {}", left.middle(), right.middle(), fmt::join(point, ", "));
   }
   return std::nullopt;
 }

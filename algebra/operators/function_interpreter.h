@@ -13,6 +13,7 @@ namespace rulemill::algebra {
 template <class Value, class Leaf, class Apply>
 std::optional<Value> interpret(const Function& function, const Leaf& leaf, const Apply& apply) {
   std::vector<Value> stack;
+  stack.reserve(function.program.size());
   for (const Function::Instruction& instruction : function.program) {
     std::optional<Value> value;
     if (instruction.op == Function::Op::Argument || instruction.op == Function::Op::Number) {

@@ -61,7 +61,12 @@ class Specializer {
     if (!is_general(record.rule, bank_)) return found;
     if (!can_apply(record.rule.source) && !(record.reversible && can_apply(record.rule.target))) return found;
     const auto [known, is_new] = ranked_.try_emplace(record.rule.id);
-    if (is_new) add_ranks(record.rule, 0, "", record.rule.packs, known->second);
+    if (is_new && record.rule.packs.empty()) {
+      known->second.emplace_back("", record.rule);
+    } else if (is_new) {
+      if (auto typed = with_types(record.rule, bank_, symbols_))
+        add_ranks(std::move(*typed), 0, "", record.rule.packs, known->second);
+    }
     for (const auto& [name, rule] : known->second) try_values(rule, name, record, found);
     return found;
   }
@@ -89,13 +94,13 @@ class Specializer {
   }
 
   /// Adds the rule at all ranks of the packs from `next` on.
-  void add_ranks(const Rule& rule, std::size_t next, const std::string& name, const std::vector<Atom>& packs,
+  void add_ranks(ExpandedRule rule, std::size_t next, const std::string& name, const std::vector<Atom>& packs,
                  std::vector<std::pair<std::string, Rule>>& found) {
-    if (next == packs.size()) return void(found.emplace_back(name, rule));
+    if (next == packs.size()) return void(found.emplace_back(name, std::move(rule.rule)));
     for (std::uint32_t rank = 0; rank <= max_rank; ++rank) {
-      const auto other = expand_pack(rule, packs[next], rank, library_, bank_, symbols_);
-      if (!other || exceeds_max_rank(*other)) continue;
-      add_ranks(*other, next + 1, with_assignment(name, packs[next], std::to_string(rank)), packs, found);
+      auto other = expand_pack(rule.typed, packs[next], rank, library_, bank_, symbols_);
+      if (!other || exceeds_max_rank(other->rule)) continue;
+      add_ranks(std::move(*other), next + 1, with_assignment(name, packs[next], std::to_string(rank)), packs, found);
     }
   }
 

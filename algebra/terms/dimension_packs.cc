@@ -110,12 +110,6 @@ std::vector<std::int64_t> ParameterRemapper::repeat_entries(const std::string& n
   return result;
 }
 
-/// Returns the rule with types if they leave its shapes as they are.
-std::optional<TypedRule> with_types(const Rule& rule, TermBank& bank, Symbols& symbols) {
-  auto typed = try_typing(rule, bank, symbols);
-  return typed && typed->rule.shapes == rule.shapes ? std::move(typed) : std::nullopt;
-}
-
 /// Rebuilds a rule over variables of other shapes. Leaves packs and condition to the caller.
 std::optional<Rule> with_shapes(const Rule& rule, TermBank& bank,
                                 const std::function<Shape(const Shape&)>& change_shape,
@@ -134,8 +128,9 @@ std::optional<Rule> with_shapes(const Rule& rule, TermBank& bank,
 /// Rebuilds a rule with `rank` dimensions in place of a pack.
 class PackExpansion {
  public:
-  PackExpansion(TypedRule rule, Atom pack, std::uint32_t rank, Library& library, TermBank& bank, Symbols& symbols)
-      : typed_(std::move(rule)), pack_(pack), rank_(rank), library_(library), bank_(bank), symbols_(symbols) {
+  PackExpansion(const TypedRule& rule, Atom pack, std::uint32_t rank, Library& library, TermBank& bank,
+                Symbols& symbols)
+      : typed_(rule), pack_(pack), rank_(rank), library_(library), bank_(bank), symbols_(symbols) {
     std::set<std::string> used_names = used_size_names(typed_.rule, bank_, symbols_);
     for (std::uint32_t k = 1; k <= rank_; ++k)
       dimensions_.push_back(
@@ -240,7 +235,7 @@ class PackExpansion {
     return std::nullopt;
   }
 
-  TypedRule typed_;
+  const TypedRule& typed_;
   const Atom pack_;
   const std::uint32_t rank_;
   Library& library_;
@@ -314,16 +309,27 @@ bool are_adjacent(const TypedRule& rule, Atom first, Atom second) {
 
 }  // namespace
 
-std::optional<Rule> expand_pack(const Rule& rule, Atom pack, std::uint32_t rank, Library& library, TermBank& bank,
-                                Symbols& symbols) {
-  auto types = with_types(rule, bank, symbols);
-  if (!types) return std::nullopt;
+std::optional<ExpandedRule> with_types(Rule rule, TermBank& bank, Symbols& symbols) {
+  auto typed = try_typing(rule, bank, symbols);
+  if (!typed || typed->rule.shapes != rule.shapes) return std::nullopt;
+  return ExpandedRule{std::move(rule), std::move(*typed)};
+}
+
+std::optional<ExpandedRule> expand_pack(const TypedRule& rule, Atom pack, std::uint32_t rank, Library& library,
+                                        TermBank& bank, Symbols& symbols) {
   try {
-    auto result = PackExpansion(std::move(*types), pack, rank, library, bank, symbols).run();
-    if (result && with_types(*result, bank, symbols)) return result;
+    if (auto result = PackExpansion(rule, pack, rank, library, bank, symbols).run())
+      return with_types(std::move(*result), bank, symbols);
   } catch (const runtime::Error&) {  // a product of too many sizes
   }
   return std::nullopt;
+}
+
+std::optional<Rule> expand_pack(const Rule& rule, Atom pack, std::uint32_t rank, Library& library, TermBank& bank,
+                                Symbols& symbols) {
+  const auto given = with_types(rule, bank, symbols);
+  auto result = given ? expand_pack(given->typed, pack, rank, library, bank, symbols) : std::nullopt;
+  return result ? std::optional(std::move(result->rule)) : std::nullopt;
 }
 
 Rule generalize_rank(const Rule& rule, Library& library, TermBank& bank, Symbols& symbols) {
@@ -340,7 +346,7 @@ Rule generalize_rank(const Rule& rule, Library& library, TermBank& bank, Symbols
     const auto types = with_types(result, bank, symbols);
     for (const Atom first : types ? result.packs : std::vector<Atom>{}) {
       for (const Atom second : result.packs) {
-        if (first == second || !are_adjacent(*types, first, second)) continue;
+        if (first == second || !are_adjacent(types->typed, first, second)) continue;
         auto shorter = expand_pack(result, second, 0, library, bank, symbols);
         if (!shorter || !can_be_pack(*shorter, first)) continue;
         result = std::move(*shorter);
@@ -357,7 +363,7 @@ std::optional<Rule> with_outer_dimension(const Rule& rule, bool in_front, Librar
                                          Symbols& symbols) {
   const auto types = with_types(rule, bank, symbols);
   if (!types || rule.variables.empty()) return std::nullopt;
-  std::set<std::string> used_names = used_size_names(types->rule, bank, symbols);
+  std::set<std::string> used_names = used_size_names(types->typed.rule, bank, symbols);
   std::string name = in_front ? "d" : "e";
   while (name[0] < 'z' && used_names.contains(name)) ++name[0];
   const Poly fresh = unused_size(name, used_names, symbols);
@@ -371,7 +377,7 @@ std::optional<Rule> with_outer_dimension(const Rule& rule, bool in_front, Librar
     return bank.apply(lifted->id, arguments, bank.node(id).sizes);
   };
   try {
-    auto result = with_shapes(types->rule, bank, add_dimension, lift);
+    auto result = with_shapes(types->typed.rule, bank, add_dimension, lift);
     if (!result) return std::nullopt;
     result->packs.clear();
     if (with_types(*result, bank, symbols)) return result;

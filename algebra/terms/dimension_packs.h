@@ -9,8 +9,19 @@
 
 namespace rulemill::algebra {
 
+/// A rule with a size replaced, and its types, in which a further size can be replaced.
+struct ExpandedRule {
+  Rule rule;
+  TypedRule typed;
+};
+
+/// The rule and its types if they leave its shapes as they are.
+std::optional<ExpandedRule> with_types(Rule rule, TermBank& bank, Symbols& symbols);
+
 /// Replaces the size `pack` of a typed rule by `rank` sizes named after it. nullopt if an operator does not only pass
 /// it through, or has no instance of those ranks. `bank` is over `library`.
+std::optional<ExpandedRule> expand_pack(const TypedRule& rule, Atom pack, std::uint32_t rank, Library& library,
+                                        TermBank& bank, Symbols& symbols);
 std::optional<Rule> expand_pack(const Rule& rule, Atom pack, std::uint32_t rank, Library& library, TermBank& bank,
                                 Symbols& symbols);
 

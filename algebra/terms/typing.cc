@@ -57,7 +57,7 @@ class TypeInference {
           return fail("the declared shape of " + bank_.term(variable).name + " has another rank");
         for (const Poly& dim : shape) {
           declare(dim);
-          if (!dim.atom()) positive_.push_back(dim);
+          if (!dim.atom()) add_positive(dim);
         }
       } else {
         for (std::uint32_t d = 0; d < rank; ++d) {
@@ -145,17 +145,21 @@ class TypeInference {
       Shape shape;
       for (const IndexExprPtr& dim : instance.outputs[o].dims) {
         shape.push_back(evaluate(*dim, slots, {}, symbols_));
-        positive_.push_back(shape.back());
+        add_positive(shape.back());
       }
       types_[bank_.output(id, o)] = std::move(shape);
     }
+  }
+
+  void add_positive(const Poly& size) {
+    if (std::ranges::find(positive_, size) == positive_.end()) positive_.push_back(size);
   }
 
   /// A number in a candidate is an example: of a boundary below, or of a fresh size.
   Poly size_parameter(NodeId id, std::uint32_t slot, const Poly& given) {
     if (!example_ || !given.constant()) {
       declare(given);
-      positive_.push_back(given);
+      add_positive(given);
       return given;
     }
     const PositionContext context{bank_, types_, slots_, [this](const Poly& poly) {
@@ -463,7 +467,7 @@ class TypeInference {
   Unifier unifier_;
   std::unordered_map<TermId, Shape> types_;
   std::unordered_map<NodeId, std::vector<Poly>> slots_;
-  std::vector<Poly> positive_;               // dimensions and sizes of nodes
+  std::vector<Poly> positive_;               // the different dimensions and sizes of nodes
   std::vector<SizeCondition> guarantees_;    // conditions of the operators
   std::size_t source_guarantee_count_ = 0;   // of these: of the source's
   std::vector<SizeCondition> inequalities_;  // conditions of the rule other than equations

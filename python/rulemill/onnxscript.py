@@ -135,13 +135,13 @@ def _text(rule: Any) -> str:
     return re.sub(r"anonymous:\d+", "_", str(rule._target_pattern))
 
 
-def compare(forms: Sequence[Any], name: str = "rule", *, seconds: float = 20, models: int = 6, seed: int = 0,
+def compare(forms: Sequence[Any], name: str = "rule", *, trials: int = 20000, models: int = 6, seed: int = 0,
           out: Optional[pathlib.Path] = None) -> RuleVerdict:
-    """The verdict on a rule, given as a list of its `RewriteRule`s. `seconds`: of the search for `models` models on which it fires;
+    """The verdict on a rule, given as a list of its `RewriteRule`s. `trials`: of the search for `models` models on which it fires;
     `out`: a folder for models on which it is wrong."""
     begin = time.monotonic()
     generator = Generator(forms, seed)
-    instances, failures = _instances(generator, seconds, models)
+    instances, failures = _instances(generator, trials, models)
     verdict = RuleVerdict(name, [], "")
     for instance in instances:
         start = time.monotonic()
@@ -164,21 +164,19 @@ def compare(forms: Sequence[Any], name: str = "rule", *, seconds: float = 20, mo
     return verdict
 
 
-def _instances(generator: Generator, seconds: float, models: int) -> Tuple[List[Instance], Dict[str, Instance]]:
+def _instances(generator: Generator, trials: int, models: int) -> Tuple[List[Instance], Dict[str, Instance]]:
     """Models on which the rule fires, that differ in ranks, types or the lines of the rule's code; and those on which it raises."""
     kept: List[Instance] = []
     found: Dict[Any, Instance] = {}
     failures: Dict[str, Instance] = {}
     lines: set[Any] = set()
-    begin = news = now = time.process_time()
-    building = 0.0  # it takes longest
-    while now < begin + seconds and (len(found) < 2 * models or now < news + seconds / 8):
-        if kept and building > (0.5 if found else 0.25) * (now - begin):
+    news = building = 0
+    while (now := generator.trials) < trials and (len(found) < 2 * models or now < news + trials / 8):
+        if kept and building > (0.5 if found else 0.25) * now:
             instance = generator.changed(kept[-1] if generator.chance(0.4) else generator.pick(kept))
-            now = time.process_time()
         else:
             instance = generator.build()
-            building -= now - (now := time.process_time())
+            building += generator.trials - now
         if instance is None:
             continue
         applied = generator.apply(instance.model())
@@ -347,7 +345,7 @@ def _compared_apart(rule: Rule, options: argparse.Namespace) -> RuleVerdict:
     context = multiprocessing.get_context("fork")  # rules are functions, which no other way passes on
     for seed in (options.seed, options.seed + 1):
         receiver, sender = context.Pipe(duplex=False)
-        work = lambda seed=seed, sender=sender: sender.send(compare(rule.forms, rule.name, seconds=options.seconds, models=options.models, seed=seed, out=options.out))
+        work = lambda seed=seed, sender=sender: sender.send(compare(rule.forms, rule.name, trials=options.trials, models=options.models, seed=seed, out=options.out))
         process = context.Process(target=work)
         process.start()
         sender.close()
@@ -378,7 +376,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m rulemill.onnxscript", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", nargs="*", default=["onnxscript.rewriter"], help="whose rules are compared (default: onnxscript.rewriter)")
     parser.add_argument("--only", type=_expression, default="", help="rules in whose name this expression is found")
-    parser.add_argument("--seconds", type=_positive, default=20, help="of the search for models of a rule (default: 20)")
+    parser.add_argument("--trials", type=_positive, default=20000, help="of the search for models of a rule, a millisecond each (default: 20000)")
     parser.add_argument("--models", type=_positive, default=6, help="of a rule, at most (default: 6)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path, help="folder for models on which a rule is wrong")

@@ -59,6 +59,7 @@ class Generator:
         self.rules = rules
         self.random = np.random.default_rng(seed)
         self.problems: Counter[Tuple[int, str]] = collections.Counter()  # by how far it came
+        self.trials = 0  # models begun or changed, draws of a node, applications: about a millisecond each
         members = _members(rules[0])
         self.files = {each.__code__.co_filename for each in members if isinstance(each, types.FunctionType)}
         words = {each for member in members for each in _values(member)}
@@ -75,10 +76,11 @@ class Generator:
     def why(self) -> str:
         """What was in the way of most of the models that came furthest."""
         furthest = [(count, text) for (nodes, text), count in self.problems.items() if nodes == max(self.problems)[0]]
-        return max(furthest)[1] if furthest else "the time was over"
+        return max(furthest)[1] if furthest else "no model was drawn in these trials"
 
     def build(self) -> Optional[Instance]:
         """A model of the pattern, or None if a node of it was not run at any draw."""
+        self.trials += 1
         self.graph = Instance(self.pick(OPSETS), annotated=self.chance(0.85))
         self.constants = self.pick([0.1, 0.5, 1.0])  # how many of the values are constants
         self.named: Dict[Any, str] = {}
@@ -125,6 +127,7 @@ class Generator:
         outputs = [f"{each.name or kind}_{len(self.named)}_{number}" for number, each in enumerate(pattern.outputs)]
         error = ""
         for _ in range(self.pick(DRAWS) * (1 + sum(name not in self.graph.known for name in inputs))):
+            self.trials += 1
             new: Dict[str, Leaf] = {}
             shared: Dict[str, Any] = {}
             try:
@@ -263,6 +266,7 @@ class Generator:
 
     def changed(self, given: Instance) -> Optional[Instance]:
         """A copy with other constants or attributes, if it can be evaluated."""
+        self.trials += 1
         self.graph = graph = copy.deepcopy(given)
         is_known = True  # as far as the search needs it
         for _ in range(self.pick([1, 1, 1, 2, 3])):
@@ -316,6 +320,7 @@ class Generator:
 
     def apply(self, model: onnx.ModelProto) -> "Applied":
         """What the rules do with the model."""
+        self.trials += 1
         lines: Set[Tuple[str, int]] = set()
         reasons: List[str] = []
 

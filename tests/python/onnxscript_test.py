@@ -22,7 +22,7 @@ except (ImportError, rulemill.Error):
 
 
 def compared(pattern, replacement, check=None, **options):
-    return sources.compare([RewriteRule(pattern, replacement, check)], seconds=6, models=3, **options)
+    return sources.compare([RewriteRule(pattern, replacement, check)], trials=8000, models=3, **options)
 
 
 @unittest.skipIf(RewriteRule is None, "needs onnxscript and onnxruntime")
@@ -34,6 +34,12 @@ class Onnxscript(unittest.TestCase):
         claimed = next(each for each in found.models if each.status == "equal for all sizes")
         self.assertTrue(claimed.open)
         self.assertEqual(claimed.fixed, [])
+
+    def test_the_same_seed_gives_the_same_models(self):
+        rule = lambda: compared(lambda op, x, y: op.Neg(op.Sub(x, y)), lambda op, x, y: op.Sub(y, x), seed=3)
+        first, again = ([(each.before, each.status) for each in rule().models] for _ in range(2))
+        self.assertTrue(first)
+        self.assertEqual(first, again)
 
     def test_a_replacement_that_drops_the_axes_is_different(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +89,7 @@ class Onnxscript(unittest.TestCase):
     def test_the_command_judges_the_installed_rules(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
             report = pathlib.Path(folder) / "report.json"
-            code = sources.main(["--only", "TransposeTranspose", "--seconds", "3", "--models", "2", "--json", str(report)])
+            code = sources.main(["--only", "TransposeTranspose", "--trials", "4000", "--models", "2", "--json", str(report)])
             found = json.loads(report.read_text(encoding="utf-8"))
         self.assertEqual((code, [rule["status"] in sources.STATUSES[:3] for rule in found["rules"]]), (0, [True]), printed.getvalue())
         self.assertEqual(found["onnx"], onnx.__version__)
