@@ -2,7 +2,7 @@
 
 Query: {"before", "after": paths, "runtime": a name in runtimes.py, "inputs": count of random inputs, "shapes": {input: dims}, "given":
 [{input: NumPy file}], and the accuracy policy of optimize/verify/accuracy_policy.h: "max_error_ratio", "max_original_error",
-"small_tensor_elements", "tolerance"; and "as_real_functions": whether open dimensions are at least 1, and neither overflow nor a run that fails is a difference}. Both models run in the runtime with all its optimizations; the original also runs in onnxruntime
+"small_tensor_elements", "tolerance", "only_where_defined"; and "as_real_functions": whether open dimensions are at least 1, and neither overflow nor a run that fails is a difference}. Both models run in the runtime with all its optimizations; the original also runs in onnxruntime
 without any and, if possible, in float64. The error of the result against float64 may be a multiple of the original's. Given inputs are
 compared first, then random ones: those of the shapes of given ones, as far as the model runs on them. If values differ and nodes choose
 (TopK), the models are compared again, cut at these."""
@@ -13,7 +13,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from boundaries import UNIT_ROUNDOFF, Boundary
+from boundaries import UNIT_ROUNDOFF, Boundary, where_defined
 from constants import evaluate
 from models import (DYNAMIC_SIZES, LARGE_BYTES, CannotRun, bytes_on_disk, feeds_of, given_feeds, mapped_session, one_line, serve, session,
                     try_run)
@@ -64,8 +64,7 @@ class Output:
             return
         roundoff = UNIT_ROUNDOFF[unoptimized.dtype.type]
         unoptimized, optimized, result = (values.astype(np.float64) for values in (unoptimized, optimized, result))
-        if self.query["only_where_defined"]:
-            result = np.where(np.isnan(unoptimized), unoptimized, result)
+        result = where_defined(self.query, unoptimized, result)
         same_nonfinite = lambda a: all(np.array_equal(test(a), test(result)) for test in (np.isnan, np.isposinf, np.isneginf))
         if not same_nonfinite(unoptimized) and not same_nonfinite(optimized):
             raise ValueError(f"{name}: NaN or infinity at other places")
