@@ -70,17 +70,14 @@ std::string text_of(const SizesByName& sizes) {
   return text;
 }
 
+/// Of the variables. A source with roots is undefined at most others.
+enum class Values : std::uint8_t { Any, Positive, SomeZero };
+
 class EvaluationAtSizes {
  public:
   EvaluationAtSizes(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-                    const SizesByName& sizes, std::uint64_t seed, bool positive)
-      : rule_(rule),
-        bank_(bank),
-        symbols_(symbols),
-        sizes_(sizes),
-        random_(seed),
-        seed_(random_()),
-        positive_(positive) {}
+                    const SizesByName& sizes, std::uint64_t seed, Values values)
+      : rule_(rule), bank_(bank), symbols_(symbols), sizes_(sizes), random_(seed), seed_(random_()), drawn_(values) {}
 
   /// Compares all elements of both sides, or, if these are too many and it may `choose`, some elements of the outputs.
   /// Throws TooLarge.
@@ -231,8 +228,9 @@ class EvaluationAtSizes {
       return element(nodes_.at(term.node), nodes_.at(term.node).intermediates.size() + term.output, number);
     std::uint64_t bits = seed_ + (static_cast<std::uint64_t>(id) << 40U) + static_cast<std::uint64_t>(number);
     for (int round = 0; round < 2; ++round) bits = (bits ^ (bits >> 31U)) * 0x9e3779b97f4a7c15ULL;
-    const Number number_drawn = random_number(bits);
-    return {positive_ && number_drawn.real < 0 ? negate(number_drawn) : number_drawn, {}};
+    Number drawn = random_number(bits);
+    if (drawn_ != Values::Any && drawn.real < 0) drawn = drawn_ == Values::SomeZero ? from_integer(0) : negate(drawn);
+    return {drawn, {}};
   }
   Value element(TypedNode& node, std::size_t tensor, std::int64_t number) {
     if (const auto found = node.elements[tensor].find(number); found != node.elements[tensor].end())
@@ -403,7 +401,7 @@ class EvaluationAtSizes {
   const SizesByName& sizes_;
   std::mt19937_64 random_;
   const std::uint64_t seed_;
-  const bool positive_;               // no variable has a negative value
+  const Values drawn_;
   std::map<TermId, Indices> shapes_;  // of variables
   std::map<algebra::NodeId, TypedNode> nodes_;
   std::int64_t work_left_ = 0;
@@ -413,16 +411,17 @@ class EvaluationAtSizes {
 
 Evaluation evaluate(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
                     std::span<const SizesByName> sizes, std::uint64_t seed) {
-  constexpr std::size_t enough = 3, max_failures = 3;  // a choice of elements that fails takes most of the time
+  const std::size_t enough = rule.widens ? 9 : 3;
+  constexpr std::size_t max_failures = 3;  // a choice of elements that fails takes most of the time
   Evaluation result;
   std::size_t failures = 0;
   result.obstacle = "no sizes were found at which it applies";
   for (const SizesByName& each : sizes) {
-    for (const bool positive : {false, true}) {  // where a source with roots is defined
-      if (result.evaluated == enough || result.difference || (positive && !rule.widens)) break;
+    for (const Values values : {Values::Any, Values::Positive, Values::SomeZero}) {
+      if (result.evaluated == enough || result.difference || (values != Values::Any && !rule.widens)) break;
       try {
-        result.difference = EvaluationAtSizes(rule, bank, symbols, each, seed + result.evaluated, positive)
-                                .run(failures < max_failures);
+        result.difference =
+            EvaluationAtSizes(rule, bank, symbols, each, seed + result.evaluated, values).run(failures < max_failures);
         ++result.evaluated;
       } catch (const TooLarge&) {
         ++failures;
