@@ -210,7 +210,7 @@ void fail_not_a_database(const std::string& origin) {
 
 void check_schema_version(const proto::RuleSet& from, const std::string& origin) {
   if (from.schema_version() == 0) fail_not_a_database(origin);
-  if (from.schema_version() != rule_set_schema_version)
+  if (from.schema_version() > rule_set_schema_version)  // version 1 has no rules that widen
     throw InputError(origin,
                      fmt::format("has schema version {}, expected {}", from.schema_version(), rule_set_schema_version));
 }

@@ -192,8 +192,14 @@ TEST_CASE("a truncated or changed database is rejected") {
 }
 
 TEST_CASE("a database with another schema or other definitions is rejected with the difference") {
+  CHECK(rejection(changed([](auto& set) { set.set_schema_version(1); })) == "accepted");
+  const auto reversible = [](auto& set) {
+    set.mutable_rules(0)->set_widens(true);
+    set.mutable_rules(0)->set_reversible(true);
+  };
+  CHECK_THAT(rejection(changed(reversible)), Contains("reversible is true of a rule that widens"));
   CHECK_THAT(rejection(changed([](auto& set) { set.set_schema_version(3); })),
-             Contains("schema version 2, expected 1"));
+             Contains("schema version 3, expected 2"));
   const auto folder =
       std::filesystem::temp_directory_path() / ("rulemill_other_definitions_" + std::to_string(::getpid()));
   std::filesystem::remove_all(folder);
