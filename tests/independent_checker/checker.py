@@ -99,7 +99,7 @@ class Checker:
 
     def by_definitions(self, statement: Statement, certificate: Certificate) -> list[Obligation]:
         facts, differences = statement.facts, statement.differences
-        kernel = Kernel(statement, statement.definedness_conditions[0][0] if statement.rule.widens else None)
+        kernel = Kernel(statement, statement.conditions_in_values)
         require_that(len(certificate.outputs) == len(differences), "the proof has another number of outputs")
         for o, (difference, steps) in enumerate(zip(differences, certificate.outputs)):
             kernel.check_vanishes(difference, Context(facts + statement.index_ranges(o)), steps)

@@ -74,7 +74,8 @@ class StepsTest(unittest.TestCase):
             return checker.by_derivation(statement, certificate)
         if name == "proof":
             return checker.domains(statement, certificate) + checker.by_definitions(statement, certificate)
-        kernel, terms, facts = Kernel(statement), statement.differences[0], statement.facts
+        terms, facts = statement.differences[0], statement.facts
+        kernel = Kernel(statement, statement.conditions_in_values)
         context = Context(facts + statement.index_ranges(0))
         if condition:
             sides = statement.definedness_conditions
