@@ -309,7 +309,7 @@ class Optimization {
     if (subgraphs_.model) return;
     const GraphChange named{{}, searched_.origins};
     summary_.proof = options_.result_proof(
-        {bank_, import_, *selected_.import, terms_, rules_, named, result, cleaned_.result.changed});
+        {bank_, import_, *selected_.import, terms_, rules_, named, result, selected_.names, cleaned_.result.changed});
   }
 
   ExportPlan plan(std::span<const ValueId> outputs) { return plan_export(model_, import_, bank_, fusion_, outputs); }

@@ -21,12 +21,8 @@ std::optional<Value> interpret(const Function& function, const Leaf& leaf, const
     } else {
       const Value b = stack.back();
       stack.pop_back();
-      if (is_unary(instruction.op)) {
-        value = apply(instruction.op, b, b);
-      } else {
-        value = apply(instruction.op, stack.back(), b);
-        stack.pop_back();
-      }
+      value = apply(instruction.op, is_unary(instruction.op) ? b : stack.back(), b);
+      if (!is_unary(instruction.op)) stack.pop_back();
     }
     if (!value) return std::nullopt;
     stack.push_back(std::move(*value));

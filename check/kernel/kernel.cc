@@ -118,8 +118,7 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
 /// The range of a maximum is changed like that of a product with the body of the maximum as its one factor.
 void Kernel::change_maximum(Factor& maximum, const Context& inside, const Step& step) {
   expect(maximum.kind == Factor::Kind::Max, "the factor is not a maximum");
-  Sum range = {{{1, 1}, std::move(maximum.guards), std::move(maximum.bound), {}}};
-  maximum.guards.clear(), maximum.bound.clear();
+  Sum range = {{{1, 1}, std::exchange(maximum.guards, {}), std::exchange(maximum.bound, {}), {}}};
   range[0].factors.push_back(std::move(maximum));
   if (step.op == Op::Reindex)
     reindex(range[0], inside, step);
@@ -212,8 +211,7 @@ void Kernel::count(Product& product, const Context& context, const Step& step) {
   expect(step.polys.size() == 2 && std::erase(product.bound, index) == 1, "the index is not bound there");
   const Poly &low = step.polys[0], &high = step.polys[1];
   const Context inside = within(context, product);  // without the index
-  check_scope(low, inside.scope);
-  check_scope(high, inside.scope);
+  for (const Poly& end : step.polys) check_scope(end, inside.scope);
   const Guard least{false, Poly(index) - low}, most{false, high - Poly(index)};
   expect(std::erase(product.guards, least) > 0 && std::erase(product.guards, most) > 0,
          "the index has a different range");
@@ -241,13 +239,12 @@ void Kernel::replace(Sum& sum, const Context& context, const Step& step) {
 
 void Kernel::order(Sum& sum, const Context& context, const Step& step) {
   const std::set<std::size_t> members = distinct_positions(sum, step);
-  const auto range = [&](std::size_t p) {
-    const auto& [coefficient, guards, bound, factors] = sum[p];
-    return std::pair(std::set<Atom>(bound.begin(), bound.end()), std::set<Guard>(guards.begin(), guards.end()));
+  const auto range = [](const Product& of) {
+    return std::pair(std::set(of.bound.begin(), of.bound.end()), std::set(of.guards.begin(), of.guards.end()));
   };
   Sum products;
   for (const std::size_t p : members) {
-    expect(range(p) == range(*members.begin()), "the products have different guards or bound indices");
+    expect(range(sum[p]) == range(sum[*members.begin()]), "the products have different guards or bound indices");
     products.push_back({sum[p].coefficient, {}, {}, sum[p].factors});
   }
   std::string_view letters = step.name;

@@ -53,6 +53,8 @@ struct CheckError {
 inline void expect(bool condition, const char* what) {
   if (!condition) throw CheckError{what};
 }
+/// Throws CheckError if a sum would have too many products, or too many cases are to be decided.
+inline void check_size(std::size_t count) { expect(count <= 4096, "it has more than 4096 products or cases"); }
 
 inline Factor integer_factor(Poly poly) { return {Factor::Kind::Integer, 0, {std::move(poly)}, {}, {}, {}}; }
 inline Product number(Rational value) { return {value, {}, {}, {}}; }

@@ -34,33 +34,47 @@ bool is_trivial(const Obligation& obligation, const Atoms& atoms) {
                              [&](const Guard& guard) { return is_excluded(guard, obligation.given, atoms); });
 }
 
-void require_zero(const Obligation& region, const IndicatorSum& terms, const Atoms& atoms,
-                  const OnObligation& require) {
-  const auto open = std::ranges::find_if(terms, [](const auto& term) { return !term.second.empty(); });
-  if (open == terms.end()) {
-    Rational sum{0, 1};
-    for (const auto& [coefficient, guards] : terms) sum = sum + coefficient;
-    if (sum.num != 0) require(region);
-    return;
-  }
-  const Guard guard = open->second[0];
-  Guards parts = complement(guard);
-  parts.push_back(guard);
-  for (const Guard& part : parts) {
-    if (is_excluded(part, region.given, atoms) || (region.goal && follows(*region.goal, {part}, atoms))) continue;
-    IndicatorSum rest;
-    for (const auto& [coefficient, guards] : terms) {
-      if (part != guard && std::ranges::count(guards, guard) > 0) continue;
-      rest.emplace_back(coefficient, guards);
-      std::erase(rest.back().second, part);
+void require_zero(const Obligation& region, const IndicatorSum& sum, const Atoms& atoms, const OnObligation& require) {
+  using Terms = std::map<std::set<Guard>, Rational>;  // no coefficient is 0
+  const auto add = [](Terms& terms, Terms::key_type guards, Rational coefficient) {
+    const auto term = terms.try_emplace(std::move(guards), Rational{0, 1}).first;
+    term->second = term->second + coefficient;
+    if (term->second.num == 0) terms.erase(term);
+  };
+  Guards order;
+  std::size_t cases = 0;
+  using Decide = std::function<void(const Obligation&, const Terms&, Guards::iterator from)>;
+  const Decide decide = [&](const Obligation& part, const Terms& terms, Guards::iterator from) {
+    const auto open = std::find_if(from, order.end(), [&](const Guard& guard) {
+      return std::ranges::any_of(terms, [&](const auto& term) { return term.first.contains(guard); });
+    });
+    if (open == order.end()) return terms.empty() ? void() : require(part);
+    const Guards regions = conjunction({*open}, complement(*open));
+    std::vector<Terms> rests;
+    for (const Guard& here : regions) {
+      rests.emplace_back();
+      for (const auto& [guards, coefficient] : terms) {
+        Terms::key_type left = guards;
+        left.erase(here);
+        if (std::ranges::none_of(regions, [&](const Guard& other) { return left.contains(other); }))
+          add(rests.back(), std::move(left), coefficient);
+      }
     }
-    Obligation inside = region;
-    if (part != guard && !region.goal)
-      inside.goal = complement(part)[0];  // that there is no such point
-    else
-      inside.given.push_back(part);
-    require_zero(inside, rest, atoms, require);
-  }
+    if (std::ranges::count(rests, rests[0]) == std::ssize(rests)) return decide(part, rests[0], open);
+    check_size(cases += terms.size());
+    for (std::size_t r = 0; r < rests.size(); ++r) {
+      const Guard& here = regions[r];
+      if (rests[r].empty() || is_excluded(here, part.given, atoms) || (part.goal && follows(*part.goal, {here}, atoms)))
+        continue;
+      const bool has_none = r > 0 && !part.goal;  // there must be no point, as it is outside of the guard
+      const Guards given = has_none ? part.given : conjunction(part.given, {here});
+      decide({part.what, given, has_none ? complement(here)[0] : part.goal, part.lemmas}, rests[r], open);
+    }
+  };
+  Terms terms;
+  for (const auto& term : sum) order = conjunction(std::move(order), term.second);
+  for (const auto& [coefficient, guards] : sum) add(terms, {guards.begin(), guards.end()}, coefficient);
+  decide(region, terms, order.begin());
 }
 
 namespace {

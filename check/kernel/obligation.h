@@ -31,8 +31,8 @@ struct Obligation {
 bool is_trivial(const Obligation& obligation, const Atoms& atoms);
 using OnObligation = std::function<void(Obligation)>;
 /// Requires Σ coefficient · [guards] = 0 where the region's guards hold and its goal, if it has one, does not: decides
-/// the guards one by one, and where the sum is not 0 then, there must be no point.
-void require_zero(const Obligation& region, const IndicatorSum& terms, const Atoms& atoms, const OnObligation& require);
+/// the guards one by one, and where the sum is not 0 then, there must be no point. Throws CheckError at too many cases.
+void require_zero(const Obligation& region, const IndicatorSum& sum, const Atoms& atoms, const OnObligation& require);
 
 /// Returns a script to which a solver must answer "unsat". Products of atoms are integers v0, v1, …. The script states
 /// d ≥ 1 ⇒ 0 ≤ n − d·q ≤ d − 1 for each quotient q = floor(n / d), that products of sizes are at least 1, and the

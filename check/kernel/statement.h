@@ -116,11 +116,6 @@ class Statement {
   std::vector<TypedNode> types_;  // by node
 };
 
-/// Throws CheckError if a sum would have too many products.
-inline void check_size(std::size_t products) {
-  expect(products <= 4096, "its normal form has more than 4096 products");
-}
-
 /// The value of an expression; `other` gives the value of a part that is not a number, a sum or a product. Nothing is
 /// simplified, except that guards of a product are not repeated.
 template <class Other>

@@ -44,9 +44,6 @@ void report(Context& context, const prove::CheckReport& report, const prove::Che
   context.print(text);
 }
 
-/// Fewer rules are checked in this process, without limits of time and memory: starting another takes as long.
-constexpr std::size_t min_rules_for_processes = 32;
-
 struct CheckCommandOptions {
   std::string after, model_proof;
   bool cvc5 = false, cross_check = false, core_minimality = false;
@@ -67,13 +64,12 @@ void require_valid(Context& context, const prove::DatabaseCheck& result, const p
 }
 
 /// Checks the certificates. Returns the database's provenance on the first rank. Collective.
-algebra::Provenance check_certificates(Context& context, algebra::Library& library, prove::WorkerProcessOptions workers,
-                                       bool with_cvc5) {
+algebra::Provenance check_certificates(Context& context, algebra::Library& library,
+                                       const prove::WorkerProcessOptions& workers, bool with_cvc5) {
   std::optional<algebra::RuleSetFile> rules;
   prove::CheckOptions options;
   runtime::on_first_rank(context.world, [&] {
     rules.emplace(rules_file(context.options), library);
-    if (rules->size() < min_rules_for_processes) workers.command.clear();
     if (!with_cvc5) return;
     options.cvc5 = prove::find_cvc5();
     if (options.cvc5.empty())

@@ -107,7 +107,7 @@ class ModelComparison {
         throw runtime::InputError(
             file, "is a proof about another model than " + (is_after ? options_.after : options_.before).string());
     }
-    if (proof.cleaned()) clean_models();
+    if (proof.cleaned()) clean_models(!proof.after_as_written());
     if (proof.normalizations_as_parts()) read_normalizations_as_parts();
     const algebra::RuleSet rules =
         algebra::parse_rule_set(proof.rules(), file, context_.library, context_.terms, context_.symbols);
@@ -174,8 +174,9 @@ class ModelComparison {
   }
 
   /// Computations of shapes and of constants disappear.
-  void clean_models() {
+  void clean_models(bool also_second = true) {
     for (NamedModel* named : {&before_, &after_}) {
+      if (named == &after_ && !also_second) continue;
       OnnxModel model = named->model;
       if (!clean_model(model, context_.inference).changed) continue;
       *named = NamedModel(std::move(model), context_.library);
@@ -400,39 +401,30 @@ EqualityResult follow(const EqualityOptions& options, const proto::ModelProof& p
   return read_models(context).follow(proof, file);
 }
 
-/// Writes a proof that can be followed; else says why there is none.
-void write_proof(EqualityOptions options, const proto::ModelProof& proof, EqualityResult& result) {
+/// Writes a proof that can be followed, and returns what it shows. Throws InputError for another one.
+EqualityResult write_proof(EqualityOptions options, const proto::ModelProof& proof) {
   options.rules.clear();
-  try {
-    follow(options, proof, options.proof.string());
-  } catch (const runtime::InputError& error) {
-    result.proof_gap = error.what();
-    return;
-  }
+  EqualityResult result = follow(options, proof, options.proof.string());
   write_model_proof(proof, options.proof);
   result.proof_bytes = std::filesystem::file_size(options.proof);
+  return result;
 }
 
 /// Writes the proof of the optimizer if it can be followed.
 std::optional<EqualityResult> write_searched_proof(const EqualityOptions& options) {
+  const runtime::Stopwatch watch;
   proto::ModelProof proof;
   if (options.searched_proof.empty() || !proof.ParseFromString(options.searched_proof)) return std::nullopt;
   proof.set_before(OnnxModel::read(options.before).digest());
   proof.set_after(OnnxModel::read(options.after).digest());
-  const runtime::Stopwatch watch;
-  EqualityResult result;
   try {
-    EqualityOptions following = options;
-    following.rules.clear();
-    result = follow(following, proof, options.proof.string());
+    EqualityResult result = write_proof(options, proof);
+    result.seconds = watch.seconds();
+    return result;
   } catch (const runtime::InputError& error) {
     spdlog::debug("the proof from the search does not hold: {}", error.what());
     return std::nullopt;
   }
-  write_model_proof(std::move(proof), options.proof);
-  result.proof_bytes = std::filesystem::file_size(options.proof);
-  result.seconds = watch.seconds();
-  return result;
 }
 
 }  // namespace
@@ -446,7 +438,11 @@ EqualityResult compare_models(const EqualityOptions& options) {
   EqualityResult result = comparison.run(options.refutes, !options.proof.empty());
   alarm(0);
   if (context.is_time_over()) runtime::clear_interrupt();
-  if (comparison.proof()) write_proof(options, *comparison.proof(), result);
+  try {
+    if (comparison.proof()) result.proof_bytes = write_proof(options, *comparison.proof()).proof_bytes;
+  } catch (const runtime::InputError& error) {
+    result.proof_gap = error.what();
+  }
   result.seconds = context.watch.seconds();
   return result;
 }

@@ -39,7 +39,7 @@ std::string difference_text(const ElementDifference& difference) {
 }
 
 std::string proof_text(const EqualityResult& result) {
-  std::string text = result.cleaned ? "both models are compared after the clean-up of optimize --only-clean\n" : "";
+  std::string text = result.cleaned ? "models are compared after the clean-up of optimize --only-clean\n" : "";
   if (result.normalizations_as_parts) text += "normalizations and Einsum are read as the nodes that compute them\n";
   if (result.runtime_constants > 0)
     text +=
@@ -174,7 +174,7 @@ std::string written_proof_text(const EqualityResult& result) {
 
 std::string followed_proof_text(const EqualityResult& result) {
   std::string text = claim_text(result);
-  if (result.cleaned) text += "both after the clean-up of optimize --only-clean, which is tested, not proved\n";
+  if (result.cleaned) text += "after the clean-up of optimize --only-clean, which is tested, not proved\n";
   if (result.normalizations_as_parts) text += "normalizations and Einsum are read as the nodes that compute them\n";
   return text + fmt::format("{} steps with {} proved rules; constants compared by their elements: {}\n{:.2f} s\n",
                             result.proof_steps, result.proof_rules, result.constants, result.seconds);

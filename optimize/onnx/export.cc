@@ -52,7 +52,7 @@ class Exporter {
     graph().clear_value_info();
   }
 
-  OnnxModel run(ExportPlan plan) {
+  OnnxModel run(ExportPlan plan, std::unordered_map<ValueId, std::string>* names) {
     for (ExportNode& planned : plan.nodes) {
       for (auto& input : planned.inputs) {
         if (input) input = fold(*input);
@@ -67,6 +67,7 @@ class Exporter {
     write_initializers();
     write_value_infos();
     result_.check();
+    if (names != nullptr) *names = std::move(names_);
     return std::move(result_);
   }
 
@@ -338,10 +339,10 @@ class Exporter {
 }  // namespace
 
 OnnxModel export_model(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, ExportPlan plan,
-                       std::span<const ValueId> outputs) {
+                       std::span<const ValueId> outputs, std::unordered_map<ValueId, std::string>* names) {
   if (!plan.error.empty()) throw runtime::Error("export", plan.error);
   const bool keep_constants = plan.keep_constants;
-  return Exporter(model, import, bank, outputs, keep_constants).run(std::move(plan));
+  return Exporter(model, import, bank, outputs, keep_constants).run(std::move(plan), names);
 }
 
 }  // namespace rulemill::optimize

@@ -37,9 +37,9 @@ ExportPlan plan_export(const ImportedModel& import, GraphBank& bank, Fusion& fus
 ExportPlan plan_export(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, Fusion& fusion,
                        std::span<const ValueId> outputs);
 
-/// Writes the model of a plan; folds constants unless the plan keeps them. Throws Error if the plan has an error, if
-/// folding would overflow finite weights, or if the result is malformed.
+/// Writes the model of a plan; folds constants unless the plan keeps them. `names` receives those of its values. Throws
+/// Error if the plan has an error, if folding would overflow finite weights, or if the result is malformed.
 OnnxModel export_model(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, ExportPlan plan,
-                       std::span<const ValueId> outputs);
+                       std::span<const ValueId> outputs, std::unordered_map<ValueId, std::string>* names = nullptr);
 
 }  // namespace rulemill::optimize

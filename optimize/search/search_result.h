@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -52,11 +53,12 @@ struct Candidate {
 struct SearchedResult {
   GraphBank& bank;
   const ImportedModel &before, &after;
-  const algebra::TermBank& terms;  // of the rules
+  algebra::TermBank& terms;  // of the rules
   const std::vector<algebra::RuleRecord>& rules;
   const GraphChange& named;  // the first change: constants that rules name
   const Candidate& result;
-  bool is_cleaned = false;  // `before` is the model after the clean-up
+  const std::unordered_map<ValueId, std::string>& names;  // of its values in the second model
+  bool is_cleaned = false;                                // `before` is the model after the clean-up
 };
 
 /// Saturations that ended at each limit.

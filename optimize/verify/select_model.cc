@@ -72,10 +72,10 @@ class ModelSelector {
     }
   }
 
-  OnnxModel exported(std::size_t number) const {
+  OnnxModel exported(std::size_t number, std::unordered_map<ValueId, std::string>* names = nullptr) const {
     const std::vector<ValueId>& outputs = candidates_[number].outputs;
     ExportPlan plan = plan_export(context_.model, context_.import, context_.bank, context_.fusion, outputs);
-    return export_model(context_.model, context_.import, context_.bank, std::move(plan), outputs);
+    return export_model(context_.model, context_.import, context_.bank, std::move(plan), outputs, names);
   }
 
   /// Writes the candidates to files, so that only one large model is in memory at a time.
@@ -113,7 +113,7 @@ class ModelSelector {
     const auto position = static_cast<std::size_t>(std::ranges::find(exported_, number) - exported_.begin());
     selected_.verification.clear();
     return attempt([&] {
-      OnnxModel model = exported(number);
+      OnnxModel model = exported(number, &selected_.names);
       ImportedModel reimported = import_model(model, context_.bank, &context_.inference, context_.import.bounds);
       if (!is_shown_by_rules(number)) {
         verify_in_onnxruntime(number);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "optimize/cost/cost_model.h"
@@ -36,13 +37,14 @@ struct SelectionContext {
 };
 
 struct SelectedModel {
-  std::optional<OnnxModel> model;                // nullopt: no candidate was selected
-  std::optional<ImportedModel> import;           // the selected model, read back
-  std::size_t candidate = 0;                     // index of the selected one
-  std::vector<VerificationResult> verification;  // of the selected candidate, or of the last rejected one
-  std::string onnxruntime_skipped_reason;        // why onnxruntime did not verify it
-  BenchmarkResult benchmark;                     // of the candidates, in their order
-  std::string warning;                           // why a cheaper candidate was not selected
+  std::optional<OnnxModel> model;                  // nullopt: no candidate was selected
+  std::optional<ImportedModel> import;             // the selected model, read back
+  std::unordered_map<ValueId, std::string> names;  // of the candidate's values in the selected model
+  std::size_t candidate = 0;                       // index of the selected one
+  std::vector<VerificationResult> verification;    // of the selected candidate, or of the last rejected one
+  std::string onnxruntime_skipped_reason;          // why onnxruntime did not verify it
+  BenchmarkResult benchmark;                       // of the candidates, in their order
+  std::string warning;                             // why a cheaper candidate was not selected
 };
 
 /// Candidates are in the order of preference if there is no benchmark.

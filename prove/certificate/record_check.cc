@@ -124,15 +124,20 @@ class RecordChecker {
     return std::nullopt;
   }
 
-  /// Checks the proof against the rule itself; obligations are rebuilt, not read from the certificate.
+  /// Checks the proof against the rule itself; obligations are rebuilt, not read from the certificate. In a bank of its
+  /// own the rule has its arguments in the order for which it was proved: a bank puts those that differ in sizes alone
+  /// in the order in which it got them.
   void check_proof(const CertificateText& certificate) {
     if (certificate.proof.starts_with(no_proof))
       return add_finding("proved, but the certificate has no checkable proof");
     ObligationScripts checked;
     {
       const runtime::ScopedStopwatch watch(result_.counts.seconds_kernel);
+      algebra::TermBank bank(library_);
+      algebra::Symbols symbols;
       check::Atoms atoms;
-      const check::Statement statement(check::to_core(rule_, bank_, symbols_, atoms), atoms);
+      const Rule rule = algebra::parse_rule(certificate.statement, "statement", library_, bank, symbols);
+      const check::Statement statement(check::to_core(rule, bank, symbols, atoms), atoms);
       const check::Proof proof =
           check::parse_proof(certificate.proof, "certificate of " + rule_.id, certificate.proof_line, statement);
       if (check::to_string(proof, statement) != certificate.proof)

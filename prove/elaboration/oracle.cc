@@ -183,10 +183,17 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
   runtime::throw_if_interrupted("prove");
   if (++queries_ > max_queries) throw LimitReached{"more than " + std::to_string(max_queries) + " questions"};
   if (has_counterexample(obligation)) return std::nullopt;
+  if (considered_.empty()) return solve_about({}, obligation, uses_z3);
+  if (auto lemmas = solve_about({}, obligation, false)) return lemmas;
+  return solve_about(considered_, obligation, uses_z3);
+}
+
+std::optional<std::vector<ProductLemma>> Oracle::solve_about(const check::Guards& considered,
+                                                             const Obligation& obligation, bool uses_z3) {
   LemmaContext context(atoms_);
   for (const check::Guard& guard : obligation.given) context.add_guard(guard);
   if (obligation.goal) context.add_guard(*obligation.goal);
-  for (const check::Guard& guard : considered_) context.add_guard(guard);
+  for (const check::Guard& guard : considered) context.add_guard(guard);
   const std::vector<Lemma> lemmas = context.definitions();
   // First, without lemmas on products and without Z3.
   std::vector<Query> queries = {{obligation.given, lemmas}};

@@ -39,6 +39,9 @@ class Oracle {
   std::optional<std::vector<check::ProductLemma>> find_lemmas_by_name(const check::Obligation& obligation,
                                                                       bool uses_z3);
   std::optional<std::vector<check::ProductLemma>> solve(const check::Obligation& obligation, bool uses_z3);
+  /// With definitions and products of what occurs in the obligation and in the guards that are considered.
+  std::optional<std::vector<check::ProductLemma>> solve_about(const check::Guards& considered,
+                                                              const check::Obligation& obligation, bool uses_z3);
   bool has_counterexample(const check::Obligation& obligation);
   bool has_model(const Query& query);
 

@@ -1,5 +1,6 @@
 #include "runtime/process/subprocess.h"
 
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -9,17 +10,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "runtime/process/descriptor.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/run_program.h"
 #include "runtime/text/error.h"
-#include "runtime/text/hash.h"
 
 namespace rulemill::runtime {
 namespace {
@@ -64,6 +65,28 @@ Bytes encode_frame(ByteView frame) {
 
 timespec to_timespec(std::chrono::microseconds time) {
   return {time.count() / 1'000'000, time.count() % 1'000'000 * 1000};
+}
+
+/// Appends the build id of the first object, the program, to the string `id`, and ends the iteration. Layout: elf(5).
+int add_build_id(dl_phdr_info* program, std::size_t /*size*/, void* id) {
+  for (const auto& segment : std::span(program->dlpi_phdr, program->dlpi_phnum)) {
+    if (segment.p_type != PT_NOTE) continue;
+    const std::size_t unit = segment.p_align == 8 ? 8 : 4;
+    const auto padded = [unit](std::size_t size) { return (size + unit - 1) / unit * unit; };
+    const auto* next = reinterpret_cast<const std::byte*>(program->dlpi_addr + segment.p_vaddr);
+    for (const auto* end = next + segment.p_memsz; next < end;) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, next, sizeof(note));
+      const auto* name = next + sizeof(note);
+      const auto* content = next + padded(sizeof(note) + note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
+        for (const std::byte byte : std::span(content, note.n_descsz))
+          *static_cast<std::string*>(id) += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+      }
+      next = content + padded(note.n_descsz);
+    }
+  }
+  return 1;
 }
 
 }  // namespace
@@ -212,16 +235,10 @@ void serve_frames(const std::function<Bytes(ByteView)>& handler) {
 
 const std::string& program_digest() {
   static const std::string digest = [] {
-    constexpr const char* own = "/proc/self/exe";
-    std::ifstream in(own, std::ios::binary);
-    std::string piece(std::size_t{1} << 18, '\0');
-    Hasher hasher;
-    do {
-      in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-      hasher.add(bytes_of(std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount()))));
-    } while (in);
-    if (!in.eof()) throw IoError(own, "cannot be read");
-    return to_hex(hasher.digest128());
+    std::string id;
+    ::dl_iterate_phdr(add_build_id, &id);
+    if (id.empty()) throw Error("/proc/self/exe", "has no build id: it was linked without --build-id");
+    return id;
   }();
   return digest;
 }

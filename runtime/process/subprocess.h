@@ -61,7 +61,8 @@ class Subprocess {
 /// must not print to stdout.
 void serve_frames(const std::function<Bytes(ByteView)>& handler);
 
-/// The digest of this program's executable file. Caches include it, so that results of other builds are not reused.
+/// This program's build id, which the linker computes from its content; stripped and packed it stays the same. Caches
+/// include it, so that results of other builds are not reused.
 const std::string& program_digest();
 
 }  // namespace rulemill::runtime

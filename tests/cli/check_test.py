@@ -61,6 +61,11 @@ class Tampered(Case):
         self.assertEqual(before, self.path.read_bytes())
         self.assert_works(self.check())
 
+    def test_the_limits_hold_for_a_small_database(self):
+        process = rulemill("check", self.path, "--proof-timeout", "0.001")
+        self.assertEqual(process.returncode, 1, process.stdout + process.stderr)
+        self.assertIn(": not checked: time limit of 1 ms, twice\n", process.stdout)
+
     def test_a_changed_rule_is_found(self):
         def swap_sides(parts):
             for part in parts:
@@ -145,7 +150,7 @@ def on_cores(count):
 
 
 class WithWorkers(QuickstartCase):
-    """A database that is large enough to be checked by worker processes."""
+    """A database that is large enough for several worker processes."""
 
     def setUp(self):
         super().setUp()

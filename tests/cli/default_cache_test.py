@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -74,6 +75,16 @@ class DefaultCache(Case):
         shutil.copytree(ROOT / "data" / "operators", copy)
         (own / "own.op").write_text(f'include "{copy}"\n{text}', encoding="utf-8")
         return own, copy
+
+    def test_a_stripped_program_uses_the_rules_of_its_build_and_another_program_does_not(self):
+        for name, other in (("stripped", ()), ("other", ("--update-section", f".note.gnu.build-id={self.folder}/note"))):
+            copy = self.folder / name
+            (self.folder / "note").write_bytes(struct.pack("<3I", 4, 20, 3) + b"GNU\0" + bytes(20))
+            subprocess.run(["objcopy", "--strip-all", *other, BINARY, copy], check=True)
+            process = subprocess.run([copy, "rules", "default"], capture_output=True, text=True, check=False,
+                                     env={**os.environ, "RULEMILL_DATA": str(self.shared / "data"), "RULEMILL_CACHE": str(self.cache)})
+            self.assert_works(process)
+            self.assertEqual(process.stdout.strip() == str(self.database), not other, process.stdout)
 
     def test_an_operator_or_mapping_that_the_profiles_do_not_use_needs_no_other_rules(self):
         own, copy = self.own_definitions("function cubed(t) = t * t * t\noperator cubed(x[d...])\n  y[i... < d...] = cubed(x[i...])\n")

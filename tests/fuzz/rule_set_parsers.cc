@@ -62,8 +62,7 @@ void read_certificate(ByteView bytes) {
     check::Atoms atoms;
     check::Statement statement(check::to_core(rules[0], bank, symbols, atoms), atoms);
     const check::Proof proof = check::parse_proof(certificate.proof, "fuzzed.txt", certificate.proof_line, statement);
-    for (const check::Obligation& obligation : check::check_proof(proof, statement))
-      check::smtlib(obligation, atoms);
+    for (const check::Obligation& obligation : check::check_proof(proof, statement)) check::smtlib(obligation, atoms);
   } catch (const check::CheckError&) {
   } catch (const algebra::Overflow&) {  // callers report it with the rule
   }

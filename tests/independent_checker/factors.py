@@ -212,10 +212,10 @@ class FactorSteps:
         require_that(canonical(known) == canonical(factor), "the condition is another one")
         return None, number(1)
 
-    def require_signs(self, shown, options: list[dict], what: str, step):
-        """Requires what the signs need that show it, with the first of the options with which they do."""
-        for option in options:
-            signs = SignAnalysis(self.functions, self.arithmetic, **option)
+    def require_signs(self, shown, what: str, step, undefined_is_zero=True):
+        """Requires what the signs need that show it: nothing, or that sums have points, or that integers are positive, too."""
+        for points, integers in (False, False), (True, False), (True, True):
+            signs = SignAnalysis(self.functions, self.arithmetic, points, integers, undefined_is_zero)
             if shown(signs):
                 for needed, given, goal in signs.needed:
                     self.require_guards(needed, given, [goal], step.lemmas)
@@ -223,9 +223,7 @@ class FactorSteps:
         require_that(False, f"signs do not show that it is {what}")
 
     def require_by_signs(self, terms: tuple, wanted: set, inside, step):
-        options = [{}, {"points": True}, {"points": True, "integers": True}]
-        self.require_signs(lambda signs: signs.of_sum(terms, inside.given) <= wanted, options, "positive", step)
+        self.require_signs(lambda signs: signs.of_sum(terms, inside.given) <= wanted, "positive", step)
 
     def require_defined(self, application: Factor, inside, step, undefined_is_zero: bool):
-        options = [option | {"undefined_is_zero": undefined_is_zero} for option in ({}, {"points": True}, {"points": True, "integers": True})]
-        self.require_signs(lambda signs: signs.application(application, inside.given)[1], options, "defined", step)
+        self.require_signs(lambda signs: signs.application(application, inside.given)[1], "defined", step, undefined_is_zero)

@@ -116,7 +116,7 @@ class Kernel(FactorSteps):
     def order(self, terms, context, step) -> tuple:
         members = self.chosen(terms, step)
         for p in members:
-            require_that((set(p.bound), multiset(p.guards)) == (set(members[0].bound), multiset(members[0].guards)),
+            require_that((set(p.bound), set(p.guards)) == (set(members[0].bound), set(members[0].guards)),
                          "the products have different guards or bound indices")
         bare = tuple(p._replace(guards=(), bound=()) for p in members)
         scripts = case_scripts(bare, self.functions, context.within(members[0]).given, step.cases)
@@ -131,7 +131,7 @@ class Kernel(FactorSteps):
         if step.word == "reindex":
             new = self.reindex(maximum, inside, step)
         else:
-            require_that(len(step.results) == 1 and step.results[0][0] is None, "expected one range")
+            require_that(len(step.results) == 1 and step.results[0][0] in (None, 1), "expected one range")
             _, without, added = step.results[0]
             guards = self.changed_guards(maximum.guards, without, added, inside.within(maximum).scope)
             sum_ = [(1, maximum.guards), (-1, guards)]

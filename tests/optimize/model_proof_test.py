@@ -225,12 +225,13 @@ class ModelProof(FusionRulesCase):
     def test_the_proof_of_a_result_is_composed_from_what_the_search_did(self):
         rules = self.folder / "models"
         self.assert_works(rulemill("rules", "import", ROOT / "data" / "rules" / "models.rules", "--out", rules))
-        model = ROOT / "data" / "models" / "lora_layer.onnx"
-        self.assert_works(rulemill("optimize", model, "--rules", rules, "--out", self.after, "--no-benchmark", "--proof", self.proof))
-        steps = [fields(part[1]) for part in DatabaseFile(self.proof).parts if part[0] == STEP]
-        self.assertGreater(len(steps), 20)
-        self.assertTrue(all(part[0] != 1 for each in steps for part in each), "a step with a value is of a sweep")
-        self.assert_works(rulemill("check", model, self.after, "--proof", self.proof))
+        for name in ("acnet_block", "lora_layer"):
+            model = ROOT / "data" / "models" / f"{name}.onnx"
+            self.assert_works(rulemill("optimize", model, "--rules", rules, "--out", self.after, "--no-benchmark", "--proof", self.proof))
+            steps = [fields(part[1]) for part in DatabaseFile(self.proof).parts if part[0] == STEP]
+            self.assertGreater(len(steps), 20)
+            self.assertTrue(all(part[0] != 1 for each in steps for part in each), "a step with a value is of a sweep")
+            self.assert_works(rulemill("check", model, self.after, "--proof", self.proof))
         whole, refused = self.proof.read_bytes(), 0
         for number in range(0, len(steps), 4):
             self.edit(lambda parts, left=number: parts.remove([part for part in parts if part[0] == STEP][left]))
@@ -252,6 +253,8 @@ class ModelProof(FusionRulesCase):
         folded = (stored(k=1.5001, h=numpy.float32(1 / 3)) + "t = Mul(x, k) y = Mul(t, h)", stored(v=product) + "y = Mul(x, v)")
         turned = "(x[m, n], k[m, n], h[m, n])\n  mul(mul(x, k), h) => mul(x, mul(k, h))"
         of = {name: f"before.{name}" for name in "xkh"}
+        matrix = "<float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[3] b = {1, 2, 3}> "
+        reading = "(x[m, n], w[n, n], b[n])\n  add_row(matmul(x, w), b) => product_and_row(x, w, b)"
         constant = [[2, message([[1, b"mul(v0, v1)"], [2, message([[1, b"k"]])], [2, message([[1, b"h"]])]])], [6, term("after.v")]]
         twice = (stored(k=1.5001, h=numpy.float32(1 / 3)) + "t = Mul(x, k) y = Mul(t, h)",
                  stored(v=product, w=below) + "d = Sub(w, v) f = Add(v, d) y = Mul(x, f)")
@@ -271,11 +274,29 @@ class ModelProof(FusionRulesCase):
                   [lemma(variables={"x": "before.w", "y": "before.b"}),
                    [[2, message([[1, b"sub(add(v0, v1), v1)"], [2, message([[1, b"w"]])], [2, message([[1, b"b"]])]])], [6, term("after.w")]]],
                   "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"),
+                 *((name, code, (matrix + "p = MatMul(x, w) y = Add(p, b)", weights + f"y = Gemm({rows}, w, b)"),
+                    [lemma(variables={"x": f"before.{of_x}", "w": "before.w", "b": "before.b"})] * count, reading)
+                   for name, code, weights, rows, of_x, count in (
+                       ("what the second model is read as", 0, matrix, "x", "x", 1), ("no reading", 3, matrix, "x", "x", 0),
+                       ("a reading of another value", 3, matrix, "x", "z", 1), ("a product of another value", 3, matrix, "z", "x", 1),
+                       ("a product with another matrix", 3, matrix.replace("8", "7"), "x", "x", 1))),
+                 *((f"a constant that is {value}", code, (stored(k=1, o=divisor) + "d = Div(k, o) s = Add(x, d) y = Sub(s, d)", "y = Identity(x)"),
+                    [lemma(variables={"x": "before.x", "y": "before.d"})], "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x")
+                   for value, divisor, code in (("a number", 1, 0), ("infinite", 0, 3))),
                  ("a term over both models", 3, folded, [lemma(variables=of), [[2, message([[1, b"mul(v0, v1)"], [2, message([[1, b"k"]])], [2, message([[1, b"v"], [2, 1]])]])], constant[1]]], turned)]
         for name, code, models, steps, rule in cases:
             with self.subTest(name):
                 self.write_proof(models, steps, rule)
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
+
+    def test_rules_with_terms_in_common_are_valid_in_any_order(self):
+        sums, maxima = "()\n  add({}) => count(; n=b)", "()\n  relu(count(; n={0})) => count(; n={0})"
+        of_both = ", ".join(counts := ["count(; n=5)", "count(; n=b - 5)"])
+        for first, second in ((sums.format(of_both), maxima.format("b - 5")), (maxima.format("b - 5"), sums.format(of_both)),
+                              (sums.format(", ".join(reversed(counts))), maxima.format("5"))):
+            with self.subTest(first):
+                self.write_proof(["y = Relu(x)"] * 2, [], f"{first}\nrule q{second}")
+                self.assert_works(self.check())
 
     def swap_models(self, parts):
         before, after = value_of(parts, BEFORE), value_of(parts, AFTER)

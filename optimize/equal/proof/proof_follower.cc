@@ -7,6 +7,7 @@
 #include <set>
 
 #include "algebra/rules/rule_set_format.h"
+#include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
 #include "optimize/search/positivity.h"
 #include "runtime/files/atomic_file.h"
@@ -263,7 +264,7 @@ ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<
 bool ProofFollower::has_type(ValueId value, const algebra::Shape& shape, DataType type) {
   const ValueType& own = bank_.value(value).type;
   if (!own || *own != shape || (is_float(own.data_type) && own.data_type != type)) return false;
-  return !bank_.node_of(value).constant || constants_.is_finite(value);
+  return !bank_.node_of(value).constant || real_.contains(value) || constants_.is_finite(value);
 }
 
 std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Rule& rule, const proto::ModelStep& step,
@@ -286,7 +287,9 @@ std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Ru
     if (!value) return std::nullopt;
     constants.push_back(*value);
   }
+  const bool is_total = !algebra::applies_partial_function(rule, terms_);
   TermBuilder builder(bank_, terms_, sizes, type, [&](ValueId built, ValueId whole) -> std::optional<ValueId> {
+    if (is_total) real_.insert({built, whole});
     if (!has_type(built, *bank_.value(built).type, type)) return std::nullopt;
     if (!bank_.node_of(built).constant) {
       const auto merged = equal_.find(built);

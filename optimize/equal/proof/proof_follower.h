@@ -71,6 +71,7 @@ class ProofFollower {
   std::uint64_t compared_ = 0;
   /// By constant of the first model, and of the second: the other one's that it agrees with.
   std::unordered_map<ValueId, ValueId> agreeing_[2];
+  std::unordered_set<ValueId> real_;                   // constants that operators without undefined values compute
   std::unordered_map<ValueId, ValueId> computed_for_;  // by constant: the term in whose place rules have it
 };
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 #include "optimize/equal/proof/model_term.h"
+#include "optimize/equal/prover/window.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/model/numbers.h"
 
@@ -101,6 +104,32 @@ std::string content_of(const GraphBank& bank, ValueId constant) {
   return std::to_string(static_cast<int>(value.type.data_type)) + digest(*bank.tensor(bank.node(value.node).source));
 }
 
+/// Returns values of the search's last graph, each with the term over values of that graph that the second model has
+/// for it, where they differ: nodes that were written may be read as other operators. `known`: by value of the second
+/// model, the equal one of that graph.
+std::vector<ValuePair> other_readings(GraphBank& bank, const ImportedModel& after,
+                                      const std::unordered_map<ValueId, std::string>& names,
+                                      std::unordered_map<ValueId, ValueId> known) {
+  const auto read = [&](auto& self, ValueId value) -> ValueId {
+    if (const auto found = known.find(value); found != known.end()) return found->second;
+    const Node node = bank.node_of(value);  // a copy, because the bank grows
+    if (node.kind != Node::Kind::Algebra) return value;
+    std::vector<ValueId> arguments;
+    for (const ValueId argument : node.arguments) arguments.push_back(self(self, argument));
+    const NodeId rebuilt = bank.with_arguments(bank.value(value).node, arguments);
+    return known[value] = bank.node(rebuilt).outputs[bank.value(value).output];
+  };
+  std::vector<ValuePair> found;
+  for (const auto& [written, name] : std::map<ValueId, std::string>(names.begin(), names.end())) {
+    const auto value = after.values.find(name);
+    if (value == after.values.end() || bank.node_of(written).constant) continue;
+    const ValueId term = read(read, value->second);
+    if (term != written && bank.node_of(term).kind == Node::Kind::Algebra) found.push_back({written, term});
+    known[value->second] = written;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string serialize(const ProofRules& rules, algebra::Library& library) {
@@ -119,15 +148,30 @@ std::string serialize(const ProofRules& rules, algebra::Library& library) {
 }
 
 std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched, const StatementProof& prove) {
-  const auto& [bank, before, after, terms, rules, named, result, is_cleaned] = searched;
+  const auto& [bank, before, after, terms, rules, named, result, names, is_cleaned] = searched;
   std::vector<const GraphChange*> changes{&named};
   for (const auto& change : result.changes) changes.push_back(change.get());
   OriginalTerms originals(bank, before, changes);
   proto::ModelProof proof;
   proof.set_cleaned(is_cleaned);
+  proof.set_after_as_written(true);
   std::set<std::string> written;
   const auto add = [&](const proto::ModelStep& step) {
     if (written.insert(step.SerializeAsString()).second) *proof.add_steps() = step;
+  };
+  /// Adds an instance of a rule in the graph before the change of this number.
+  const auto add_instance = [&](const std::string& rule, const std::vector<std::pair<std::string, ValueId>>& variables,
+                                const algebra::Substitution& sizes, std::size_t change) {
+    proto::ModelStep step;
+    step.set_rule(rule);
+    for (const auto& [name, value] : variables) {
+      const auto term = originals.write(value, change);
+      if (!term) return false;
+      add_variable(step, name, *term);
+    }
+    originals.add_sizes(step, sizes);
+    add(step);
+    return true;
   };
 
   ProofRules proved;
@@ -139,7 +183,8 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
         if (rule.widens) return std::nullopt;  // it is no equation
         const auto [id, is_new] = ids.try_emplace(instance.rule, "r" + std::to_string(ids.size() + 1));
         if (is_new) {
-          algebra::Rule statement = rule;
+          // A general rule may be narrower at some parameters than its text: a kernel enlarged to one column has one.
+          algebra::Rule statement = algebra::require_types(rule, terms, bank.symbols(), rule.id).rule;
           statement.id = "statement";
           statement.tier = {};
           const std::string text = algebra::to_string(statement, terms, bank.symbols());
@@ -147,15 +192,10 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
           if (!certificate) return std::nullopt;
           id->second = proved.try_emplace(text, id->second, *certificate).first->second.first;
         }
-        proto::ModelStep step;
-        step.set_rule(id->second);
-        for (std::size_t v = 0; v < instance.variables.size(); ++v) {
-          const auto term = originals.write(instance.variables[v], i);
-          if (!term) return std::nullopt;
-          add_variable(step, terms.term(rule.variables[v]).name, *term);
-        }
-        originals.add_sizes(step, instance.sizes);
-        add(step);
+        std::vector<std::pair<std::string, ValueId>> variables;
+        for (std::size_t v = 0; v < instance.variables.size(); ++v)
+          variables.emplace_back(terms.term(rule.variables[v]).name, instance.variables[v]);
+        if (!add_instance(id->second, variables, instance.sizes, i)) return std::nullopt;
       }
     }
   }
@@ -167,15 +207,18 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
     *step.add_constants()->add_names() = name;
     add(step);
   };
-  std::map<std::string, std::string> stored;  // names in the second model, by content
+  std::map<std::string, std::pair<std::string, ValueId>> stored;  // in the second model, by content
   for (const auto& [name, value] : names_of_values(after)) {
-    if (bank.node_of(value).kind == Node::Kind::Constant) stored.try_emplace(content_of(bank, value), name);
+    if (bank.node_of(value).kind == Node::Kind::Constant) stored.try_emplace(content_of(bank, value), name, value);
   }
+  std::unordered_map<ValueId, ValueId> known;  // by value of the second model
   ConstantFolder folder(bank);
   for (const ValueId constant : used_constants(bank, result.outputs)) {
-    if (bank.node_of(constant).kind == Node::Kind::Constant) continue;
     const auto name = stored.find(content_of(bank, folder.fold(constant)));
-    if (name != stored.end()) add_constant(name_in(name->second, true), originals.write(constant, changes.size()));
+    if (name == stored.end()) continue;
+    known.emplace(name->second.second, constant);
+    if (bank.node_of(constant).kind != Node::Kind::Constant)
+      add_constant(name_in(name->second.first, true), originals.write(constant, changes.size()));
   }
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const std::map<ValueId, ValueId> origins(changes[i]->origins.begin(), changes[i]->origins.end());
@@ -184,6 +227,21 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
       const auto term = originals.write(origin, i);
       if (term && term->text().empty()) add_constant(term->names(0), originals.write_operator(value));
     }
+  }
+  ConstantComparison constants(bank);
+  ConstantOperators operators(bank, constants, {});
+  KnownStatements statements;
+  StatementProver prover(
+      bank, constants, operators, [](ValueId) { return ""; }, prove, statements);
+  std::unordered_set<NodeId> common;
+  for (const auto& [value, name] : names) common.insert(bank.value(value).node);
+  for (const ValuePair& reading : other_readings(bank, after, names, std::move(known))) {
+    const auto window = equality_window(bank, reading, common, {});
+    const auto statement = window ? prover.prove(window->region, StatementProver::Effort::Full) : std::nullopt;
+    if (!statement || !statement->instance.constants.empty()) continue;
+    const auto& [rule, is_new] =
+        proved.try_emplace(statement->text, "s" + std::to_string(proved.size() + 1), statement->certificate);
+    add_instance(rule->second.first, statement->instance.variables, statement->instance.sizes, changes.size());
   }
   for (const std::string& name : originals.dimensions()) proof.add_dimensions(name);
   proof.set_rules(serialize(proved, bank.library()));

@@ -82,7 +82,7 @@ constexpr Operator table[] = {
     {"NonZero", 9, 0, nullptr, operators::nonzero},
     {"Not", 1, 0, nullptr, operators::unary},
     {"Or", 7, 0, nullptr, operators::elementwise},
-    {"PRelu", 1, keeps_type},
+    {"PRelu", 7, keeps_type, nullptr, operators::elementwise},
     {"Pad", 2, keeps_type, operators::empty_pad},
     {"Pow", 7, elementwise, nullptr, operators::elementwise},
     {"RNN", 1, optional_results},
