@@ -212,6 +212,10 @@ class ModelProof(FusionRulesCase):
              [step("before.t", **agree)], same),
             ("one computed constant and two stored ones", 3, (before, stored(v=product, w=below) + "d = Sub(v, w) y = Mul(x, d)"),
              [step("before.t", **agree), step("before.t", value="after.w", rule=b"")], same),
+            ("two computed constants and one stored one in two forms", 3,
+             (stored(**factors, l=product / 0.75, m=0.75) + "p = Mul(k, h) q = Mul(l, m) d = Sub(p, q) y = Mul(x, d)",
+              stored(n=-product, s=product) + "j = Neg(n) d = Sub(j, s) y = Mul(x, d)"),
+             [step("before.p", value="after.j", rule=b""), step("before.q", value="after.s", rule=b"")], same),
             ("through a constant of the other model and back", 3,
              (stored(w=1, u=1.0002, b=1000) + "d = Sub(u, w) e = Mul(b, d) y = Mul(x, e)",
               stored(v=1.0001, b=1000) + "d = Sub(v, v) e = Mul(b, d) y = Mul(x, e)"),
@@ -269,6 +273,10 @@ class ModelProof(FusionRulesCase):
                  *((f"a number that is {value!r}", code, (f"<float s = {{{value!r}}}> y = Mul(x, s)", "<float s = {0.5}> y = Mul(x, s)"),
                     [[[2, message([[1, b"half()"]])], [6, term(f"{model}.s")]] for model in ("before", "after")], "(x[m, n])\n  neg(neg(x)) => x")
                    for value, code in ((0.5, 0), (0.50000006, 3))),
+                 *((f"a number that is {' and '.join(terms)}", code, ("<float s = {1}> y = Mul(x, s)", "<float s = {1}> y = Mul(x, s)"),
+                    [[[2, message([[1, text.encode()]])], [6, term("before.s")]] for text in terms], "(x[m, n])\n  neg(neg(x)) => x")
+                   for terms, code in ((["one()", "mul(two(), half())"], 0), (["one()", "add(one(), part_of_count(; n=100000000))"], 3),
+                                       (["add(one(), part_of_count(; n=100000000))"], 3))),
                  ("a stored constant and its neighbour in the other model", 3,
                   tuple(stored(w=weight, b=0.3) + "p = Mul(x, w) y = Add(p, b)" for weight in (0.1, 0.10000001)),
                   [lemma(variables={"x": "before.w", "y": "before.b"}),

@@ -160,15 +160,8 @@ bool ProofFollower::add_constant(const proto::ModelStep& lemma, const ModelTerms
   const auto term = constant ? names.find_canonical(lemma.partner(), bank_.value(*constant).type.data_type) : constant;
   if (!term || !(stored_[0].contains(*constant) || stored_[1].contains(*constant))) return false;
   if (*term == *constant) return true;
-  const bool is_operator = std::ranges::none_of(bank_.live_nodes({&*term, 1}),
-                                                [&](NodeId id) { return bank_.node(id).kind == Node::Kind::Constant; });
-  if (!is_operator) {
-    const bool is_next = agreeing_[0].try_emplace(*term, *constant).first->second == *constant &&
-                         agreeing_[1].try_emplace(*constant, *term).first->second == *term;
-    if (!is_of(0, *term) || !stored_[1].contains(*constant) || !is_next) return false;
-  }
-  const auto difference = constants_.difference(*constant, *term);
-  if (!difference || (is_operator && *difference > 0)) return false;
+  if (!is_operator(*term) && (!is_of(0, *term) || !stored_[1].contains(*constant))) return false;
+  if (!agree_alone(*constant, *term)) return false;
   ++compared_;
   const ValueId equal[] = {*term, *constant};
   congruence_.add(equal);
@@ -229,14 +222,31 @@ bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId
                    (sides->source[0] == canonical && sides->target[0] == partner));
 }
 
+bool ProofFollower::is_operator(ValueId constant) const {
+  return std::ranges::none_of(bank_.live_nodes({&constant, 1}),
+                              [&](NodeId id) { return bank_.node(id).kind == Node::Kind::Constant; });
+}
+
+/// Two constants that agree stand for one number, and with no other one, whatever computes it: else two numbers that
+/// differ by a rounding error would be equal. An operator without inputs is that number, or rounded to it; a term of
+/// such operators is that number.
+bool ProofFollower::agree_alone(ValueId a, ValueId b) {
+  const auto difference = constants_.difference(a, b);
+  if (!difference || (*difference > 0 && (is_operator(a) || is_operator(b)))) return false;
+  const std::string first = constants_.content(a), second = constants_.content(b);
+  const auto is_term = [&](ValueId value) { return is_operator(value) && !bank_.node_of(value).arguments.empty(); };
+  const bool must_be_same = is_term(a) || is_term(b) || (is_operator(a) && is_operator(b));
+  if (first.empty() || second.empty() || (first != second && must_be_same)) return false;
+  return agreeing_.try_emplace(first, second).first->second == second &&
+         agreeing_.try_emplace(second, first).first->second == first;
+}
+
 /// A constant of the second model, computed from its own constants so that errors do not add up, may agree with one
-/// that the first model has, not with any term over its constants: there is always a term with large errors. It agrees
-/// with no other, nor does that one: else two of one model that differ by a rounding error would be equal.
+/// that the first model has, not with any term over its constants: there is always a term with large errors.
 bool ProofFollower::are_constants_that_agree(ValueId partner, ValueId unmerged) {
-  if (!held_[0].contains(partner) || !constants_.difference(partner, unmerged)) return false;
+  if (!held_[0].contains(partner) || !agree_alone(partner, unmerged)) return false;
   ++compared_;
-  return agreeing_[0].try_emplace(partner, unmerged).first->second == unmerged &&
-         agreeing_[1].try_emplace(unmerged, partner).first->second == partner;
+  return true;
 }
 
 /// Returns whether the model stores every constant that this one is computed from.
@@ -252,8 +262,7 @@ ValueId ProofFollower::constant_in_place_of(ValueId computed, const std::vector<
     if (each == computed) return each;
     const bool are_of_two = (is_of(0, computed) && is_of(1, each) && held_[1].contains(each)) ||
                             (is_of(1, computed) && is_of(0, each) && held_[0].contains(each));
-    if (!are_of_two || !constants_.difference(each, computed)) continue;
-    if (computed_for_.try_emplace(each, computed).first->second != computed) continue;
+    if (!are_of_two || !agree_alone(each, computed)) continue;
     ++compared_;
     return each;
   }

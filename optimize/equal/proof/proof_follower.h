@@ -50,6 +50,8 @@ class ProofFollower {
   bool has_equal_constants() const;
   bool holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names);
   bool is_held(ValueId constant) const { return held_[0].contains(constant) || held_[1].contains(constant); }
+  bool is_operator(ValueId constant) const;
+  bool agree_alone(ValueId a, ValueId b);
   bool are_constants_that_agree(ValueId partner, ValueId unmerged);
   bool is_of(std::size_t model, ValueId constant) const;
   ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
@@ -69,10 +71,8 @@ class ProofFollower {
   std::unordered_set<ValueId> held_[2];         // canonical values of either model
   std::unordered_map<ValueId, ValueId> equal_;  // terms of the second model that were merged, by canonical value
   std::uint64_t compared_ = 0;
-  /// By constant of the first model, and of the second: the other one's that it agrees with.
-  std::unordered_map<ValueId, ValueId> agreeing_[2];
-  std::unordered_set<ValueId> real_;                   // constants that operators without undefined values compute
-  std::unordered_map<ValueId, ValueId> computed_for_;  // by constant: the term in whose place rules have it
+  std::unordered_map<std::string, std::string> agreeing_;  // by content of a constant: that of the one it agrees with
+  std::unordered_set<ValueId> real_;                       // constants that operators without undefined values compute
 };
 
 /// Adds a model's nodes to its canonical terms. Returns those of its stored constants.

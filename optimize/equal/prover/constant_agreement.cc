@@ -172,6 +172,12 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   return agreement.difference;
 }
 
+std::string ConstantComparison::content(ValueId constant) {
+  const auto elements = elements_of(constant);
+  const auto type = static_cast<int>(bank_->value(constant).type.data_type);
+  return elements ? std::to_string(type) + digest(*elements) : "";
+}
+
 /// A computed constant stands for one stored number: else two that differ by a rounding error would be equal.
 bool ConstantComparison::stands_for(ValueId computed, ValueId stored) {
   const ValueId known = stored_for_.try_emplace(computed, stored).first->second;

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -42,6 +43,9 @@ class ConstantComparison {
   /// agree; 0 if they are equal when rounded to their type. Those stored in both models agree if they are identical; a
   /// computed one agrees with one stored number. None agrees whose errors are large beside its largest element.
   std::optional<double> difference(ValueId a, ValueId b);
+  /// Returns what tells the constant from others, whatever computes it: a digest of its type and of its elements before
+  /// they are rounded; "" if these are not computed.
+  std::string content(ValueId constant);
   /// Returns whether the constant's elements are real numbers; false if it is too large to be computed.
   bool is_finite(ValueId constant) { return sample(constant).is_finite; }
   /// Returns how the elements of a constant may be found in another one, within a few roundoffs.

@@ -124,9 +124,11 @@ Known range(const Arguments& arguments) {
   Known result = KnownTensor{type, Dimensions(1)};
   const auto delta = step ? step->constant() : std::nullopt;
   if ((type != Proto::INT64 && type != Proto::INT32) || !start || !end || !delta || *delta == 0) return result;
-  constexpr std::int64_t max_distance = std::int64_t{1} << 40;  // that runtimes divide exactly
+  const auto number = [](const Poly& poly) { return static_cast<double>(poly.constant().value_or(0)); };
+  constexpr double max_distance = 0x1p40;  // that runtimes divide exactly
+  // Above it the size stays unknown: the ONNX library, which is not asked then, overflows.
+  if (std::abs(number(*end) - number(*start)) > max_distance || std::abs(number(*step)) > max_distance) return result;
   const Poly distance = *delta > 0 ? *end - *start : *start - *end;
-  if (std::abs(distance.constant().value_or(0)) > max_distance) return result;
   const Poly count = arguments.symbols().floor_div(distance + (std::abs(*delta) - 1), std::abs(*delta));
   result->dims = {arguments.symbols().max(count, 0)};
   const auto length = to_numbers(result->dims);

@@ -146,11 +146,8 @@ std::string KnownValues::add_types(const onnx::NodeProto& node, const std::vecto
     if (known != known_.end() && !types_.shape(name) && known->second.dims)
       types_.set_derived_shape(name, known->second.type, *known->second.dims);
   }
-  using Proto = onnx::TensorProto;
-  const int type = node.op_type() == "Range" && node.input_size() > 0 ? find(node.input(0)).type : Proto::UNDEFINED;
-  // What the table does not know of a movement, the library knows of some sizes only; sizes of a range overflow there.
-  const bool is_trusted = !has_trait(node, moves_first) && type != Proto::INT64 && type != Proto::INT32;
-  return is_trusted ? types_.infer(node, captured, tensors_) : "";
+  // What the table does not know of a movement, the library knows of some sizes only.
+  return has_trait(node, moves_first) ? "" : types_.infer(node, captured, tensors_);
 }
 
 KnownTensor KnownValues::find(const std::string& name) {
