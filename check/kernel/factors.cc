@@ -123,17 +123,9 @@ Sum Kernel::change_factor(Product product, const Context& context, const Step& s
     case Op::DivideMax:
       divide_max(factor, inside, step);
       break;
-    case Op::Signs: {
-      // Undefined values in the condition that is shown have conditions of their own.
-      const bool is_shown_condition = known_ && known_->shown && factor == known_->shown->factors.at(0);
-      expect(std::exchange(factor.kind, Kind::Apply) == Kind::Defined,
-             "the factor does not say where a function is defined");
-      require_by_signs(to_sum(factor), SignClaim::Defined, inside, step, !is_shown_condition);
-      erase_at(product.factors, f);
-      break;
-    }
+    case Op::Signs:
     case Op::Given:
-      given(factor, inside, step);
+      show_defined(factor, inside, step);
       erase_at(product.factors, f);
       break;
     default:
@@ -293,9 +285,15 @@ void Kernel::divide_max(Factor& factor, const Context& inside, const Step& step)
   factor = std::move(both);
 }
 
-/// A law f(−t) = ±f(t) also states that f is defined at −t where it is at t.
-void Kernel::given(const Factor& factor, const Context& inside, const Step& step) {
+/// Undefined values in the condition that is shown have conditions of their own. A law f(−t) = ±f(t) also states that f
+/// is defined at −t where it is at t.
+void Kernel::show_defined(Factor factor, const Context& inside, const Step& step) {
   expect(factor.kind == Kind::Defined, "the factor does not say where a function is defined");
+  if (step.op == Op::Signs) {
+    const bool is_shown_condition = known_ && known_->shown && factor == known_->shown->factors.at(0);
+    factor.kind = Kind::Apply;
+    return require_by_signs(to_sum(factor), SignClaim::Defined, inside, step, !is_shown_condition);
+  }
   expect(known_.has_value(), "no definedness conditions are given there");
   DefinednessCondition other = at(known_->given, step.position(2), "condition that is given");
   const Images images = require_point(other.guards, other.bound, step.polys, inside, step);

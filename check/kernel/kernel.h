@@ -166,7 +166,7 @@ class Kernel {
   void monotone(Product& product, std::size_t f, const Context& inside, const Step& step);
   void flatten(Factor& factor, const Context& inside, const Step& step);
   void divide_max(Factor& factor, const Context& inside, const Step& step);
-  void given(const Factor& factor, const Context& inside, const Step& step);
+  void show_defined(Factor factor, const Context& inside, const Step& step);
 
   const Statement& statement_;
   Atoms& atoms_;

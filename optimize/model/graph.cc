@@ -28,10 +28,6 @@ double element_count(const ValueType& type) {
   return count;
 }
 
-std::string describe(const ValueType& type, const algebra::Symbols& symbols) {
-  return type ? "\n" + std::to_string(static_cast<int>(type.data_type)) + symbols.to_string(*type) : "";
-}
-
 std::uint32_t intern_name(std::unordered_map<std::string, std::uint32_t>& table, const std::string& key) {
   return table.emplace(key, static_cast<std::uint32_t>(table.size())).first->second;
 }
@@ -124,7 +120,9 @@ NodeId GraphBank::intern(Node node, std::span<const ValueType> types) {
 ValueId GraphBank::input(const std::string& name, ValueType type) {
   Node created;
   created.kind = Node::Kind::Input;
-  created.source = intern_name(input_sources_, name + describe(type, *symbols_));
+  created.source = intern_name(
+      input_sources_,
+      type ? name + "\n" + std::to_string(static_cast<int>(type.data_type)) + symbols_->to_string(*type) : name);
   return node(intern(std::move(created), std::span(&type, 1))).outputs[0];
 }
 

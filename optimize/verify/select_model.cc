@@ -31,7 +31,10 @@ constexpr double max_confirming_operations = 3e9;
 class ModelSelector {
  public:
   ModelSelector(const SelectionContext& context, const std::vector<Candidate>& candidates)
-      : context_(context), candidates_(candidates), scratch_(parent_folder(context.out)) {}
+      : context_(context),
+        candidates_(candidates),
+        scratch_(context.out.empty() ? std::filesystem::temp_directory_path()
+                                     : std::filesystem::absolute(context.out).parent_path()) {}
 
   /// Tries the preferred candidate until one is accepted or none is left.
   SelectedModel run() {
@@ -44,10 +47,6 @@ class ModelSelector {
   }
 
  private:
-  static std::filesystem::path parent_folder(const std::filesystem::path& out) {
-    return out.empty() ? std::filesystem::temp_directory_path() : std::filesystem::absolute(out).parent_path();
-  }
-
   std::filesystem::path file(std::size_t number) const {
     return scratch_.path() / ("candidate" + std::to_string(number) + ".onnx");
   }
@@ -62,8 +61,6 @@ class ModelSelector {
     try {
       action();
       return true;
-    } catch (const runtime::Interrupted&) {
-      throw;
     } catch (const runtime::UsageError&) {
       throw;
     } catch (const runtime::Error& error) {

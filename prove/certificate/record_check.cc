@@ -62,8 +62,6 @@ class RecordChecker {
   RecordCheck run() {
     try {
       check_rule();
-    } catch (const runtime::Interrupted&) {
-      throw;
     } catch (const runtime::Error& error) {
       add_finding(error.what());
     } catch (const check::CheckError& error) {

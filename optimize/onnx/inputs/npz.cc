@@ -116,11 +116,6 @@ class ZipReader {
   const std::string& place_;
 };
 
-/// Returns the checked content of each file by name. `place` is the archive in messages. Throws InputError.
-std::map<std::string, std::string> parse_zip(std::string_view bytes, const std::string& place) {
-  return ZipReader(bytes, place).files();
-}
-
 struct NumpyType {
   std::string_view name;  // in the header of an array
   int onnx_type;
@@ -236,7 +231,7 @@ class NpyReader {
 
 std::map<std::string, InputTensor> parse_npz(std::string_view bytes, const std::string& place) {
   std::map<std::string, InputTensor> tensors;
-  for (const auto& [file, content] : parse_zip(bytes, place)) {
+  for (const auto& [file, content] : ZipReader(bytes, place).files()) {
     if (!file.ends_with(npy_extension))
       throw InputError(place, runtime::make_printable(file) + " in it is not an array");
     const std::string name = file.substr(0, file.size() - npy_extension.size());
