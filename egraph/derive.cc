@@ -59,9 +59,7 @@ std::uint32_t Deriver::add(const TypedRule& rule) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a rule is typed before it is used");
   RM_CHECK(rule.rule.source.size() == rule.rule.target.size(), "the sides of a rule have equally many outputs");
   impl_->rules.push_back(rule);
-  CompiledRule compiled = compile(rule, impl_->bank, impl_->sizes);
-  if (rule.rule.widens) compiled.directions.clear();  // it is no equation
-  return impl_->index.add(std::move(compiled));
+  return impl_->index.add(compile(rule, impl_->bank, impl_->sizes));
 }
 
 void Deriver::enable(std::uint32_t rule, bool enabled) { impl_->index.enable(rule, enabled); }

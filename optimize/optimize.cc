@@ -88,10 +88,6 @@ RuntimeInputs export_inputs(const std::vector<InputSet>& sets, const InputShapes
   return inputs;
 }
 
-RuntimeFusions read_runtime_fusions(const Options& options) {
-  return options.runtime_fusions.empty() ? RuntimeFusions() : RuntimeFusions::load(options.runtime_fusions);
-}
-
 struct CleanedModel {
   OnnxModel model;
   CleanResult result;
@@ -181,11 +177,6 @@ std::uint64_t count_nodes(const CostRows& rows) {
   return count;
 }
 
-/// Whether export writes other nodes in the place of some.
-bool has_replaced_nodes(const ImportedModel& import) {
-  return std::ranges::any_of(import.nodes, [](const auto& record) { return record.lowered.replaces_node; });
-}
-
 /// One run over a model, with the state that its passes share.
 class Optimization {
  public:
@@ -207,7 +198,8 @@ class Optimization {
         model_(subgraphs_.model ? *subgraphs_.model : cleaned_.model),
         bank_(library, symbols),
         import_(import_model(model_, bank_, &inference_)),
-        fusion_(bank_, read_runtime_fusions(options)),
+        fusion_(bank_,
+                options.runtime_fusions.empty() ? RuntimeFusions() : RuntimeFusions::load(options.runtime_fusions)),
         given_inputs_(convert_inputs(input_sets_, import_, bank_)),
         sizes_(given_inputs_.empty() ? given_sizes(options.input_shapes, import_, bank_) : given_inputs_[0].sizes),
         cost_source_(open_cost_source(options, library)),
@@ -262,12 +254,11 @@ class Optimization {
   void select() {
     const Candidate unchanged{import_.outputs, cost_.graph_seconds(import_.outputs), {}};
     const CostRows cleaned_costs = original_costs(bank_, cost_, import_, plan(import_.outputs));
-    const bool export_changes_model = subgraphs_.model.has_value() || has_replaced_nodes(import_) ||
+    const auto is_replaced = [](const auto& record) { return record.lowered.replaces_node; };
+    const bool export_changes_model = subgraphs_.model.has_value() || std::ranges::any_of(import_.nodes, is_replaced) ||
                                       count_nodes(costs_of(import_.outputs)) < count_nodes(cleaned_costs);
-    std::vector<Candidate> candidates =
+    const std::vector<Candidate> candidates =
         choose_candidates(found_.best, unchanged, options_.min_gain, export_changes_model);
-    for (Candidate& each : candidates)
-      each.widens = has_widening_rule(each.steps, rules_) || has_widening_rule(subgraphs_.steps, subgraphs_.rules);
     const bool has_file = runtime::destination_of(options_.out).kind == runtime::Destination::Kind::File;
     const std::filesystem::path out = has_file ? options_.out : std::filesystem::path();
     const runtime::ScratchFolder scratch;

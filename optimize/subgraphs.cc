@@ -35,7 +35,7 @@ class SubgraphSearch {
     const double max_seconds = cost.graph_seconds(import_.outputs) * (1 - context_.options.min_gain);
     for (const Candidate& candidate : found.best) {
       if (candidate.steps.empty() || candidate.seconds > max_seconds) continue;
-      auto verified = export_verified(candidate, has_widening_rule(candidate.steps, rules), result.warning);
+      auto verified = export_verified(candidate, result.warning);
       if (!verified) continue;
       for (const RewriteStep& step : candidate.steps) {
         result.steps.push_back(step);
@@ -59,9 +59,12 @@ class SubgraphSearch {
   }
 
  private:
+  /// Without rules that widen, because what reads the outputs is not known here.
   std::vector<algebra::RuleRecord> specialized_rules() {
-    return algebra::specialize(context_.rules, used_operators(bank_), context_.library, context_.terms,
-                               context_.symbols);
+    auto rules =
+        algebra::specialize(context_.rules, used_operators(bank_), context_.library, context_.terms, context_.symbols);
+    std::erase_if(rules, [](const algebra::RuleRecord& each) { return each.rule.widens; });
+    return rules;
   }
 
   ImportedModel import(const OnnxModel& model, const SizeBounds& bounds) {
@@ -72,17 +75,14 @@ class SubgraphSearch {
     return plan_export(import_, bank_, fusion_, outputs, model_.opset());
   }
 
-  std::optional<OnnxModel> export_verified(const Candidate& candidate, bool widens, std::string& warning) {
-    VerificationOptions options = context_.options.verification;
-    options.accuracy.only_where_defined = widens;
+  std::optional<OnnxModel> export_verified(const Candidate& candidate, std::string& warning) {
     try {
       OnnxModel exported = export_model(model_, import_, bank_, plan(candidate.outputs), candidate.outputs);
       const ImportedModel reimported = import(exported, import_.bounds);
-      const VerificationResult result = verify(bank_, import_.outputs, reimported.outputs, options);
+      const VerificationResult result =
+          verify(bank_, import_.outputs, reimported.outputs, context_.options.verification);
       if (result.is_equal()) return exported;
       warning = model_.origin() + ": " + result.reason;
-    } catch (const runtime::Interrupted&) {
-      throw;
     } catch (const runtime::Error& error) {
       warning = error.what();
     }

@@ -109,7 +109,9 @@ class LawEquations {
       const bool is_domain = formulas == &declared.defined;
       for (const Function& each : *formulas) {
         const Expression condition = expression(each);
-        if (!condition || (is_domain && (*condition)->kind != ScalarExpr::Kind::Apply)) return;
+        if (is_domain && left && right && !(condition && (*condition)->kind == ScalarExpr::Kind::Apply))
+          throw InputError(declared.place, "a condition 'a defined' is about one function, such as log(t) or 1 / t");
+        if (!condition) return;
         conditions.push_back({is_domain ? Condition::Kind::Defined : Condition::Kind::Positive, *condition});
       }
     }

@@ -93,21 +93,14 @@ void discover(const Wanted& wanted, const fs::path& database, const Options& opt
   runtime::require_writable_folder(database.parent_path());
   fs::path work = database;
   work.replace_extension(".making");
-  const std::vector<std::string> command = {runtime::current_executable().string(),
-                                            "discover",
-                                            "--generalize",
-                                            "all",
-                                            "--profile",
-                                            wanted.profiles.string(),
-                                            "--definitions",
-                                            wanted.definitions.string(),
-                                            "--progress",
-                                            "off",
-                                            "--log-level",
-                                            "error",
-                                            "--no-sync",
-                                            "--out",
-                                            work.string()};
+  std::vector<std::string> command{runtime::current_executable().string(), "discover", "--no-sync"};
+  for (const auto& [option, value] : {std::pair<std::string, std::string>("--generalize", "all"),
+                                      {"--profile", wanted.profiles.string()},
+                                      {"--definitions", wanted.definitions.string()},
+                                      {"--progress", "off"},
+                                      {"--log-level", "error"},
+                                      {"--out", work.string()}})
+    command.insert(command.end(), {option, value});
   const runtime::ShellResult result = runtime::run_program(command, runtime::environment_without_launchers(), timeout);
   if (!result.failure.empty())
     throw runtime::Error(work.string(),

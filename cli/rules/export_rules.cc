@@ -206,16 +206,15 @@ ExportedRules export_taso(const std::vector<RuleRecord>& records, const ExportOp
 
 ExportedRules export_as(const ExportOptions& options, const std::string& origin, Database& database) {
   std::vector<RuleRecord> records;
-  std::vector<algebra::SkippedRule> widening;
-  const bool is_text = options.format == "text";
   for (const RuleRecord& record : database.rules.rules) {
-    if (!options.tier.empty() && options.tier != tier_name(record.rule.tier)) continue;
-    if (record.rule.widens && !is_text)
-      widening.push_back({record.rule.id, "it only widens"});
-    else
-      records.push_back(record);
+    if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) records.push_back(record);
   }
-  if (is_text) return export_text(records, options, origin, database);
+  if (options.format == "text") return export_text(records, options, origin, database);
+  std::vector<algebra::SkippedRule> widening;
+  std::erase_if(records, [&](const RuleRecord& each) {
+    if (each.rule.widens) widening.push_back({each.rule.id, "it only widens"});
+    return each.rule.widens;
+  });
   ExportedRules exported = options.format == "taso" ? export_taso(records, options, database)
                                                     : export_program(records, options, origin, database);
   exported.skipped.insert(exported.skipped.end(), widening.begin(), widening.end());

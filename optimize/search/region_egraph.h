@@ -26,12 +26,10 @@ struct RegionEGraph {
         saturation(index, egraph),
         positivity(graph_bank) {}
 
-  /// Adds a rule, unless no model matches it. With `any_direction`, rules are equations: also in the directions in
-  /// which they do not rewrite, and without those that only widen.
+  /// Adds a rule, unless no model matches it. With `any_direction`, also the directions in which it does not rewrite.
   void add_rule(const algebra::RuleRecord& record, std::uint32_t number, const algebra::TermBank& terms,
                 bool any_direction) {
     if (!restricts_positivity_to_variables(record.rule, terms)) return;
-    if (any_direction && record.rule.widens) return;  // it is no equation
     for (const algebra::TermId variable : positive_variables(record.rule, terms)) {
       const std::uint32_t rank[] = {terms.term(variable).rank};
       positive_operators[rank[0]] = bank.library().instantiate(*bank.library().positive_operator(), {}, rank).id;

@@ -1,7 +1,6 @@
 // The results of a search: the cheapest graphs, each with the rewrites that lead to it.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
@@ -22,11 +21,6 @@ struct RewriteStep {
   bool reversed = false;
   double before = 0, after = 0;  // seconds, by the cost model
 };
-
-/// Whether one of the steps is by a rule that only widens.
-inline bool has_widening_rule(const std::vector<RewriteStep>& steps, const std::vector<algebra::RuleRecord>& rules) {
-  return std::ranges::any_of(steps, [&](const RewriteStep& step) { return rules[step.rule].rule.widens; });
-}
 
 /// A window whose graph was replaced.
 struct ReplacedWindow {

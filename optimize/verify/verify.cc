@@ -146,6 +146,7 @@ class Comparison {
   void collect_sizes() {
     for (const Pair& pair : pairs_) {
       originals_.push_back(pair.before);
+      results_.push_back(pair.after);
       roots_.push_back(pair.before);
       roots_.push_back(pair.after);
     }
@@ -161,8 +162,12 @@ class Comparison {
     atoms_.assign(atoms.begin(), atoms.end());
   }
 
-  /// Compares at the least sizes and, in 16-bit floats, on small values and near overflow.
+  /// Compares at the least sizes; after a rule that widens, where models are undefined; and, in 16-bit floats, on small
+  /// values and near overflow.
   void run_boundary_draws() {
+    for (const std::uint32_t number : {0U, 1U, 4U}) {  // numbers of any sign, positive and negative ones
+      if (result_.is_equal() && options_.accuracy.only_where_defined) run_draw({.number = number, .has_zeros = true});
+    }
     const bool has_open_sizes = std::ranges::any_of(
         atoms_, [&](algebra::Atom atom) { return !given_.empty() || !given_sizes_.contains(atom); });
     for (const std::int64_t size : least_sizes) {
@@ -176,16 +181,12 @@ class Comparison {
   }
 
   void check_range() {
-    std::vector<ValueId> results;
-    for (std::size_t i = 1; i < roots_.size(); i += 2) results.push_back(roots_[i]);
     try {
-      if (const auto value = find_overflow({bank_, originals_, results, given_sizes_, options_.inputs, given_})) {
+      if (const auto value = find_overflow({bank_, originals_, results_, given_sizes_, options_.inputs, given_})) {
         const std::string& name = bank_.value(*value).name;
         fail("value " + (name.empty() ? "of " + bank_.instance(bank_.node_of(*value)).name : name) +
              " overflows on inputs on which all values of the model are finite");
       }
-    } catch (const runtime::Interrupted&) {
-      throw;
     } catch (const runtime::Error& error) {
       give_up(std::string("range: ") + error.what());
     }
@@ -199,18 +200,14 @@ class Comparison {
 
   /// Rejects errors that are small on random inputs and large on others, and measures how the range grows.
   void check_error_growth() {
-    std::vector<ValueId> results;
-    for (std::size_t i = 1; i < roots_.size(); i += 2) results.push_back(roots_[i]);
     try {
-      result_.range_growth = range_growth({bank_, originals_, results, given_sizes_, 1});
+      result_.range_growth = range_growth({bank_, originals_, results_, given_sizes_, 1});
       const ErrorGrowth growth =
-          find_error_growth(bank_, originals_, results, draw_sizes(Draw{}, atoms_, given_sizes_));
+          find_error_growth(bank_, originals_, results_, draw_sizes(Draw{}, atoms_, given_sizes_));
       result_.error_growth = growth.ratio;
       if (growth.ratio <= chosen_input_allowance * options_.accuracy.max_error_ratio) return;
       fail(fmt::format("{}: on inputs that are chosen to make it grow, {}", pairs_[growth.root].name,
                        describe(growth.errors, bank_.value(originals_[growth.root]).type.data_type)));
-    } catch (const runtime::Interrupted&) {
-      throw;
     } catch (const runtime::Error& error) {
       give_up(std::string("chosen inputs: ") + error.what());
     }
@@ -224,8 +221,6 @@ class Comparison {
       }
       evaluator.run(originals_, [](std::size_t, const GraphEvaluator::TensorPtr&) {});
       return true;
-    } catch (const runtime::Interrupted&) {
-      throw;
     } catch (const runtime::Error&) {
       return false;
     }
@@ -261,8 +256,6 @@ class Comparison {
         if (result_.is_equal()) compare(pair, root % 2 == 0 ? *tensor : *other, root % 2 == 0 ? *other : *tensor, draw);
         pair.reference.reset();
       });
-    } catch (const runtime::Interrupted&) {
-      throw;
     } catch (const runtime::Error& error) {
       if (draw.size) fail(describe(draw) + ": the result is not computed: " + error.what());
       give_up(describe(draw) + ": " + error.what());
@@ -338,7 +331,7 @@ class Comparison {
   const GraphEvaluator::Sizes& given_sizes_;
   const std::span<const GivenInputs> given_;
   std::vector<Pair> pairs_;
-  std::vector<ValueId> originals_;
+  std::vector<ValueId> originals_, results_;
   std::vector<ValueId> roots_;  // before and after of each pair
   std::vector<algebra::Atom> atoms_;
   VerificationResult result_;

@@ -139,6 +139,13 @@ class Reference:
         return result
 
 
+def with_zeros(feeds, seed):
+    """Inputs at some of whose elements a model may be undefined."""
+    generator = np.random.default_rng(seed)
+    return {name: np.where(generator.random(values.shape) < 1 / 3, np.zeros_like(values), values) if values.dtype.kind == "f" else values
+            for name, values in feeds.items()}
+
+
 class Different(Exception):
     """The result computes something else than the model."""
 
@@ -225,6 +232,9 @@ class Verification:
                 self.inputs += 1
         if self.inputs == 0:
             raise CannotRun(f"it does not run the model: {failure}")
+        for number in (0, 1, 4) if self.query.get("only_where_defined") else ():  # numbers of any sign, positive and negative ones
+            feeds = feeds_of(self.infos, self.shapes(number), self.sizes[0], number)
+            self.compare(with_zeros(feeds, number), f"input {number} with zeros")
 
     def compare_boundaries(self, compares_values=True):
         models = {"unoptimized": self.unoptimized, "optimized": self.optimized, "result": self.result}

@@ -6,7 +6,9 @@ import unittest
 from binary import ROOT, Case, rulemill
 
 try:
+    import numpy
     import onnx
+    import onnxruntime
     from onnx import TensorProto, helper
 except ImportError:
     onnx = None
@@ -27,6 +29,10 @@ class Widening(Case):
         super().setUp()
         self.rules, self.model, self.result = (self.folder / name for name in ("rules.rmdb", "model.onnx", "result.onnx"))
         self.assert_works(rulemill("rules", "import", RULES, "--out", self.rules))
+        self.more, text = self.folder / "more.rmdb", self.folder / "more.rules"
+        text.write_text(RULES.read_text() + "rule scaled_product(x[m, k], y[m, 1], w[k, n])\n  mul_column(matmul(div_column(x, y), w), y)"
+                        " => matmul(mul_column(div_column(x, y), y), w)\n")
+        self.assert_works(rulemill("rules", "import", text, "--out", self.more))
 
     def optimized(self, *nodes):
         """The operators of the result, and the report."""
@@ -46,6 +52,61 @@ class Widening(Case):
                 self.assertEqual(report["proof"].get("bytes", 0), 0)
                 self.assertTrue(all("->" in fired["text"] for fired in report["fired"]))
                 self.assertNotEqual(rulemill("equal", self.model, self.result, "--rules", self.rules).returncode, 0)
+
+    def compared(self, nodes, outputs, shapes=([6, 6], [6, 6], [6, 6]), kinds=None):
+        """The rules that fired for a model of nodes (operator, inputs, output) from x, z and w. Its result must have the numbers of the
+        model, and be infinite where that is, on inputs with zeros and negative numbers; it may have others where the model has NaN."""
+        values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in zip("xzw", shapes)]
+        results = [helper.make_tensor_value_info(name, (kinds or {}).get(name, TensorProto.FLOAT), None) for name in outputs]
+        made = [helper.make_node(op, inputs, [output], **attributes) for op, inputs, output, attributes in nodes]
+        onnx.save(helper.make_model(helper.make_graph(made, "g", values, results, [helper.make_tensor("zero", TensorProto.FLOAT, [], [0.0])]),
+                                    opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.model)
+        report = self.json("optimize", self.model, "--rules", self.more, "--out", self.result, "--no-benchmark", "--min-gain", 0)
+        sessions = [onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]) for path in (self.model, self.result)]
+        generator = numpy.random.default_rng(5)
+        for number in range(8):
+            feeds = {info.name: generator.uniform((-1, 0)[number % 2], 1, info.shape) for info in sessions[0].get_inputs()}
+            feeds = {name: numpy.where(generator.random(drawn.shape) < 0.3, 0, drawn).astype(numpy.float32) for name, drawn in feeds.items()}
+            for before, after in zip(*(session.run(None, feeds) for session in sessions)):
+                known = ~numpy.isnan(before) if before.dtype.kind == "f" else numpy.ones(before.shape, bool)
+                numpy.testing.assert_allclose(after[known], before[known], rtol=1e-4, atol=1e-5)
+        return [fired["id"] for fired in report["fired"] if "->" in fired["text"]]
+
+    def test_a_model_that_masks_keeps_its_numbers(self):
+        divided = [("Div", ["x", "z"], "d", {}), ("MatMul", ["d", "w"], "p", {}), ("Mul", ["p", "z"], "q", {}), ("MatMul", ["x", "w"], "r", {}),
+                   ("Equal", ["z", "zero"], "m", {})]
+        shapes = ([6, 6], [6, 1], [6, 6])
+        self.assertEqual(self.compared([*divided, ("Where", ["m", "r", "q"], "y", {})], ["y"], shapes), [])
+        self.assertEqual(self.compared([*divided, ("Where", ["m", "zero", "q"], "y", {})], ["y", "r"], shapes), [])
+        quotient = [("Div", ["x", "z"], "d", {}), ("Mul", ["d", "z"], "q", {}), ("Equal", ["z", "zero"], "m", {})]
+        self.compared([*quotient, ("Where", ["m", "w", "q"], "y", {})], ["y"])
+        self.compared([*quotient, ("Where", ["m", "w", "q"], "s", {}), ("MatMul", ["s", "w"], "y", {})], ["y", "d"])
+
+    def test_outputs_that_share_a_value_keep_their_numbers(self):
+        quotient = [("Div", ["x", "z"], "d", {}), ("Mul", ["d", "z"], "q", {})]
+        found = self.compared([*quotient, ("MatMul", ["q", "w"], "y", {}), ("Add", ["q", "w"], "s", {})], ["q", "y", "s", "d"])
+        self.assertEqual(found, ["quotient_multiplied"])
+
+    def test_what_observes_an_undefined_value_prevents_them(self):
+        quotient = [("Div", ["x", "z"], "d", {}), ("Mul", ["d", "z"], "q", {})]
+        for op, attributes, kind in (("IsNaN", {}, TensorProto.BOOL), ("IsInf", {}, TensorProto.BOOL), ("Relu", {}, TensorProto.FLOAT),
+                                     ("Cast", {"to": TensorProto.INT32}, TensorProto.INT32), ("Sign", {}, TensorProto.FLOAT),
+                                     ("ReduceMax", {"axes": [1]}, TensorProto.FLOAT), ("ArgMax", {"axis": 1}, TensorProto.INT64)):
+            with self.subTest(op=op):
+                self.assertEqual(self.compared([*quotient, (op, ["q"], "y", attributes)], ["y"], kinds={"y": kind}), [])
+                self.assertEqual(self.compared([*quotient, ("Add", ["q", "w"], "a", {}), (op, ["a"], "y", attributes)], ["y", "q"],
+                                               kinds={"y": kind}), [])
+        for op in ("Less", "Equal", "GreaterOrEqual"):
+            with self.subTest(op=op):
+                self.assertEqual(self.compared([*quotient, (op, ["q", "w"], "y", {})], ["y"], kinds={"y": TensorProto.BOOL}), [])
+        for op in ("Max", "Min"):
+            self.assertEqual(self.compared([*quotient, (op, ["q", "w"], "y", {})], ["y"]), [])
+
+    def test_what_observes_a_value_is_in_another_window(self):
+        chain = [("Tanh", [f"t{i}"], f"t{i + 1}", {}) for i in range(60)]
+        quotient = [("Div", ["x", "z"], "d", {}), ("Mul", ["d", "z"], "t0", {}), *chain]
+        self.assertEqual(self.compared([*quotient, ("IsNaN", ["t60"], "y", {})], ["y"], kinds={"y": TensorProto.BOOL}), [])
+        self.assertEqual(self.compared([*quotient, ("Neg", ["t60"], "y", {})], ["y"]), ["quotient_multiplied"])
 
     def test_nothing_is_narrowed(self):
         for nodes in ([("Add", ["x", "z"], "a"), ("Sqrt", ["a"], "y")], [("Div", ["x", "z"], "y")], [("Mul", ["x", "z"], "y")]):

@@ -149,6 +149,7 @@ std::string serialize(const ProofRules& rules, algebra::Library& library) {
 
 std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched, const StatementProof& prove) {
   const auto& [bank, before, after, terms, rules, named, result, names, is_cleaned] = searched;
+  if (result.widens) return std::nullopt;
   std::vector<const GraphChange*> changes{&named};
   for (const auto& change : result.changes) changes.push_back(change.get());
   OriginalTerms originals(bank, before, changes);
@@ -180,7 +181,6 @@ std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched,
     for (const ReplacedWindow& window : changes[i]->windows) {
       for (const RuleInstance& instance : build_instances(*window.derivation, window.leaves, window.type, bank)) {
         const algebra::Rule& rule = rules[instance.rule].rule;
-        if (rule.widens) return std::nullopt;  // it is no equation
         const auto [id, is_new] = ids.try_emplace(instance.rule, "r" + std::to_string(ids.size() + 1));
         if (is_new) {
           // A general rule may be narrower at some parameters than its text: a kernel enlarged to one column has one.

@@ -108,11 +108,11 @@ rule split_up(x:2, a:2, b:2)
   CHECK(widens.saturator.solve(widens.whole_region()).steps.empty());
 }
 
-TEST_CASE("a rule that widens is applied forward", "[saturate]") {
+TEST_CASE("the sides of a rule that widens do not become one class", "[saturate]") {
   ModelText text;
   text.input("x", {"16", "64"}).output("y", {"16", "64"}).node("Log", {"x"}, {"p"}).node("Exp", {"p"}, {"y"});
   SaturationFixture fixture(text, "rule inverse(x:2) exp(log(x)) -> x");
-  CHECK(fixture.fired(fixture.saturator.solve(fixture.whole_region())) == std::vector<std::string>{"inverse"});
+  CHECK(fixture.saturator.solve(fixture.whole_region()).steps.empty());
 }
 
 TEST_CASE("terms over constants only are not rewritten", "[saturate]") {
