@@ -119,14 +119,27 @@ bool applies_partial_function(const ScalarExpr& expr, std::span<const Function> 
 
 }  // namespace
 
-bool applies_partial_function(const Rule& rule, const TermBank& bank) {
+bool applies_partial_function(const OperatorInstance& instance, const Library& library) {
   const auto applies = [&](const TensorDefinition& tensor) {
-    return applies_partial_function(*tensor.body, bank.library().functions());
+    return applies_partial_function(*tensor.body, library.functions());
   };
+  return std::ranges::any_of(instance.outputs, applies) || std::ranges::any_of(instance.intermediates, applies);
+}
+
+bool applies_partial_function(const Rule& rule, const TermBank& bank) {
   return std::ranges::any_of(nodes_of(rule, bank), [&](NodeId node) {
-    const OperatorInstance& instance = bank.library().instance(bank.node(node).instance);
-    return std::ranges::any_of(instance.outputs, applies) || std::ranges::any_of(instance.intermediates, applies);
+    return applies_partial_function(bank.library().instance(bank.node(node).instance), bank.library());
   });
+}
+
+std::vector<TermId> dropped_variables(const Rule& rule, const TermBank& bank) {
+  const std::vector<TermId> sides[] = {bank.variables(rule.source), bank.variables(rule.target)};
+  std::vector<TermId> dropped = rule.variables;
+  std::erase_if(dropped, [&](TermId variable) {
+    return std::ranges::all_of(sides,
+                               [&](const auto& side) { return std::ranges::find(side, variable) != side.end(); });
+  });
+  return dropped;
 }
 
 }  // namespace rulemill::algebra

@@ -70,5 +70,8 @@ std::string to_string(const std::vector<SizeCondition>& conditions, const Symbol
 std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank);
 /// Whether an operator of the rule applies a function that is not defined everywhere.
 bool applies_partial_function(const Rule& rule, const TermBank& bank);
+bool applies_partial_function(const OperatorInstance& instance, const Library& library);
+/// The variables that only one side has: the sides are equal where what stands for these is defined.
+std::vector<TermId> dropped_variables(const Rule& rule, const TermBank& bank);
 
 }  // namespace rulemill::algebra

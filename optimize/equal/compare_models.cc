@@ -122,6 +122,7 @@ class ModelComparison {
     follower.follow(proof, outputs_, file);
     result_.verdict = EqualityResult::Verdict::Equal;
     result_.constants = follower.constants();
+    result_.widens = follower.widens();
     result_.proof_steps = static_cast<std::uint64_t>(proof.steps_size());
     result_.proof_rules = rules.rules.size();
     return std::move(result_);
@@ -322,6 +323,7 @@ class ModelComparison {
     if (options_.rule_check)
       check_fired_rules(context_.loaded, fired, options_.rule_check, context_.library, context_.terms,
                         context_.symbols);
+    result_.undefined = swept.undefined ? node_name(bank_.value(*swept.undefined).node) : "";
     if (swept.outputs_equal) {
       result_.verdict = EqualityResult::Verdict::Equal;
     } else {

@@ -49,8 +49,10 @@ struct EqualityResult : MergeCounts {
   std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them
   std::string evaluation;              // what was evaluated without a difference
   std::optional<OpenRegion> open;      // the smallest that is left
-  std::string proof_gap;               // why no proof was written, of equal models
-  std::uint64_t proof_bytes = 0;       // of the proof that was written
+  std::string undefined;          // operator of one model alone, if both are equal where it is defined; then not shown
+  bool widens = false;            // the proof that was followed shows equality wherever the first model is defined
+  std::string proof_gap;          // why no proof was written, of equal models
+  std::uint64_t proof_bytes = 0;  // of the proof that was written
   std::uint64_t proof_steps = 0, proof_rules = 0;  // of the proof that was followed
   double seconds = 0;
 };

@@ -28,7 +28,8 @@ std::string claim_text(const EqualityResult& result) {
   for (const auto& [name, bound] : result.lower_bounds) text += fmt::format(", {} >= {}", name, bound);
   for (const auto& [name, bound] : result.upper_bounds) text += fmt::format(", {} <= {}", name, bound);
   const std::string sizes = text.empty() ? "" : " where" + text.substr(1);
-  return result.before + " and " + result.after + ": equal for all inputs" + sizes +
+  const std::string domain = result.widens ? ", wherever " + result.before + " is defined" : "";
+  return result.before + " and " + result.after + ": equal for all inputs" + sizes + domain +
          ", as functions of real numbers; rounding may differ" + pairing_text(result);
 }
 
@@ -82,6 +83,9 @@ std::string refutation_text(const EqualityResult& result) {
 
 std::string open_text(const EqualityResult& result) {
   std::string text = result.evaluation + "\n";
+  if (!result.undefined.empty())
+    return text + "equal wherever both are defined: only one computes " + result.undefined +
+           ", which may be undefined at some inputs\n";
   if (!result.open) return text;
   const OpenRegion& open = *result.open;
   return text + fmt::format("smallest regions left: value {}: {} in the first model; {} in the second\n", open.value,
@@ -158,6 +162,7 @@ Json to_json(const EqualityResult& result) {
                {"onnxruntime_difference", result.onnxruntime_difference}};
   if (result.refutation) json["refutation"] = refutation_json(*result.refutation);
   if (!result.proof_gap.empty()) json["proof_gap"] = result.proof_gap;
+  if (!result.undefined.empty()) json["undefined"] = result.undefined;
   if (result.proof_bytes > 0) json["proof_bytes"] = result.proof_bytes;
   if (result.open) {
     json["open"] = {{"value", result.open->value},
@@ -181,7 +186,7 @@ std::string followed_proof_text(const EqualityResult& result) {
 }
 
 Json followed_proof_json(const EqualityResult& result) {
-  Json json = {{"steps", result.proof_steps}, {"rules", result.proof_rules}};
+  Json json = {{"steps", result.proof_steps}, {"rules", result.proof_rules}, {"widens", result.widens}};
   const Json all = to_json(result);
   for (const char* key : {"before", "after", "by_position", "cleaned", "normalizations_as_parts", "lower_bounds",
                           "upper_bounds", "constants", "seconds"})

@@ -42,7 +42,9 @@ SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValu
   }
   result_.congruent = congruent_.size();
   result_.unmatched = unmatched_.size();
-  result_.outputs_equal = std::ranges::all_of(outputs, [&](const ValuePair& pair) { return prove_output(pair); });
+  const bool are_equal = std::ranges::all_of(outputs, [&](const ValuePair& pair) { return prove_output(pair); });
+  if (are_equal) result_.undefined = undefined_value();
+  result_.outputs_equal = are_equal && !result_.undefined;
   return std::move(result_);
 }
 
@@ -283,7 +285,10 @@ bool Sweep::prove_inner(const Region& window) {
 bool Sweep::prove_by_rules(const Region& window) {
   const auto proof = prover_.prove(window);
   if (!proof) return false;
-  proof_ = recorder_ == nullptr ? std::nullopt : statements_.prove_shown(window, proof->known);
+  proof_ = recorder_ == nullptr && !proof->drops ? std::nullopt : statements_.prove_shown(window, proof->known);
+  if (proof->drops && !proof_)
+    return false;  // the definitions decide whether both sides are defined for the same values
+  add_dropped(window);
   ++result_.by_rules;
   for (const std::uint32_t rule : proof->rules) ++result_.rules[rule];
   result_.constants += proof->constants;
@@ -295,11 +300,37 @@ bool Sweep::prove_by_statement(const Region& window, StatementProver::Effort eff
   const auto statement = statements_.prove(window, effort);
   if (!statement) return false;
   proof_ = *statement;
+  add_dropped(window);
   ++result_.statements[statement->text];
   result_.constant_terms.insert(statement->terms.begin(), statement->terms.end());
   result_.constants += statement->constants;
   result_.constant_difference = std::max(result_.constant_difference, statement->constant_difference);
   return true;
+}
+
+/// An equality holds where all leaves are defined, also those that one side drops, such as y in x + y - y.
+void Sweep::add_dropped(const Region& window) {
+  const std::set<std::uint32_t> sides[] = {values_below(window.graph, window.graph.outputs[0]),
+                                           values_below(window.graph, window.graph.outputs[1])};
+  for (std::uint32_t leaf = 0; leaf < window.leaves.size(); ++leaf) {
+    for (const std::size_t side : {0, 1}) {
+      if (sides[side].contains(leaf) && !sides[1 - side].contains(leaf))
+        dropped_[side].push_back(window.leaves[leaf].value);
+    }
+  }
+}
+
+/// Returns a value that was dropped and that the other model does not compute, if some inputs leave it undefined.
+std::optional<ValueId> Sweep::undefined_value() const {
+  for (const std::size_t side : {0, 1}) {
+    const CanonicalModel& other = side == 0 ? after_ : before_;
+    std::unordered_set<ValueId> defined;
+    for (const NodeId id : bank_.live_nodes(other.import().outputs)) {
+      for (const ValueId original : bank_.node(id).outputs) defined.insert(other.value(original));
+    }
+    if (const auto found = undefined_below(bank_, dropped_[side], defined)) return found;
+  }
+  return std::nullopt;
 }
 
 /// Makes inner values candidates, and goes back to the first of them. Each window is split once.

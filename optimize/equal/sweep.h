@@ -44,6 +44,7 @@ struct MergeCounts {
 
 struct SweepResult : MergeCounts {
   bool outputs_equal = false;
+  std::optional<ValueId> undefined;              // a value of one model alone: outputs are equal where it is defined
   std::map<std::uint32_t, std::uint64_t> rules;  // uses, by index in the rule set
   std::vector<OpenPair> open;                    // with a window that is small enough to be searched
 };
@@ -93,6 +94,8 @@ class Sweep {
   /// Proves one of the forms of a pair, of which each shows the others.
   bool prove_inner(ValueId original, const std::vector<ValuePair>& forms, std::uint32_t levels = 0);
   bool prove_inner(const Region& window);
+  void add_dropped(const Region& window);
+  std::optional<ValueId> undefined_value() const;
   bool prove_by_rules(const Region& window);
   void record(ValueId original, ValueId partner, bool output = false);
   bool prove_by_statement(const Region& window, StatementProver::Effort effort);
@@ -119,6 +122,7 @@ class Sweep {
   std::unordered_set<ValueId> congruent_, unmatched_, split_;  // original values of the second model
   std::set<std::string> split_windows_;                        // keys of windows that have inner pairs
   std::set<std::string> failed_inner_windows_;                 // keys of those that rules do not show
+  std::vector<ValueId> dropped_[2];  // values of either model that only its side of an equality depends on
   std::uint32_t max_failures_ = 0;
   std::uint32_t failures_ = 0;  // in a row
   SweepResult result_;

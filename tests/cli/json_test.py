@@ -12,6 +12,7 @@ from binary import ROOT, Case, rulemill
 
 try:
     import onnx
+    import onnx.parser
 except ImportError:
     onnx = None
 
@@ -117,6 +118,9 @@ class Reports(Case):
             graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "graph", value[:1], value[1:])
             onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), self.shared / "imported.onnx")
             self.report("operators", "import", self.shared / "imported.onnx")
+            for name, body in (("dropped", "d = Log(x) s = Add(x, d) y = Sub(s, d)"), ("kept", "y = Identity(x)")):
+                graph = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g (float[n] x) => (float[n] y) {{ {body} }}')
+                onnx.save(graph, self.shared / f"{name}.onnx")
         self.report("discover", "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)
         for stage in ("prune", "generalize"):
             self.report(stage, "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)
@@ -144,6 +148,8 @@ class Reports(Case):
         self.report("optimize", acnet, "--rules", run, "--no-benchmark", "--verifier", "definitions", "--out", faster)
         self.report("optimize", lora, "--rules", db, "--no-benchmark", "--verifier", "definitions")
         self.report("equal", acnet, faster, "--rules", run, "--proof", self.shared / "models.proof")
+        if onnx:
+            self.report("equal", self.shared / "dropped.onnx", self.shared / "kept.onnx", "--rules", run, code=1)
         self.report("check", acnet, faster, "--proof", self.shared / "models.proof")
         self.report("info", self.shared / "models.proof")
         self.report("optimize", acnet, "--only-clean", "--out", faster, "--proof", self.shared / "models.proof")

@@ -297,6 +297,25 @@ class ModelProof(FusionRulesCase):
                 self.write_proof(models, steps, rule)
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
 
+    def test_what_a_rule_drops_is_defined_wherever_the_first_model_is(self):
+        rule = "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"
+        whole, part = "d = {0} t = Add(x, d) y = Sub(t, d)", "y = Identity(x)"
+        of = {"x": "before.x", "y": "before.d"}
+        outputs = [step("before.y", {**of, "y": f"{model}.d"}, output=True) for model in ("before", "after")]
+        wide = f"wherever {self.before} is defined"
+        for name, code, models, steps, claim in (
+                ("an exponential that the first model computes", 0, (whole.format("Exp(z)"), part), outputs[:1], "for all inputs, as"),
+                ("a logarithm that the first model computes", 0, (whole.format("Log(z)"), part), outputs[:1], wide),
+                ("the same as a lemma", 0, (whole.format("Log(z)"), part), [lemma(variables=of)], wide),
+                ("a logarithm that both compute", 0, (whole.format("Log(z)"), "d = Log(z) t = Add(x, d) y = Sub(t, d)"), outputs[:1], "for all inputs, as"),
+                ("an exponential that the second model computes", 0, (part, whole.format("Exp(z)")), outputs[1:], "for all inputs, as"),
+                ("a logarithm that the second model computes", 3, (part, whole.format("Log(z)")), outputs[1:], "")):
+            with self.subTest(name):
+                self.write_proof(models, steps, rule)
+                process = self.check()
+                self.assertEqual(process.returncode, code, process.stderr)
+                self.assertIn(claim, process.stdout)
+
     def test_rules_with_terms_in_common_are_valid_in_any_order(self):
         sums, maxima = "()\n  add({}) => count(; n=b)", "()\n  relu(count(; n={0})) => count(; n={0})"
         of_both = ", ".join(counts := ["count(; n=5)", "count(; n=b - 5)"])

@@ -105,13 +105,17 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
   stored_[0] = add_stored_constants(bank_, before_);
   stored_[1] = add_stored_constants(bank_, after_);
   constants_.set_models(stored_[0], stored_[1]);
+  for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
+    unmerged_.add(id);
+    for (const ValueId original : bank_.node(id).outputs) second_.insert(unmerged_.value(original));
+  }
   add_lemmas(proof, names, file);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     after_.add(id);
-    unmerged_.add(id);
     for (const ValueId original : std::vector<ValueId>(bank_.node(id).outputs)) {
       after_.set_value(original, congruence_.find(after_.value(original)));
       held_[1].insert(after_.value(original));
+      second_.insert(after_.value(original));
       const auto step = merges.find(original);
       if (step == merges.end()) continue;
       const ValuePair pair = followed(step->second, original);
@@ -274,6 +278,13 @@ bool ProofFollower::has_type(ValueId value, const algebra::Shape& shape, DataTyp
   return !bank_.node_of(value).constant || real_.contains(value) || constants_.is_finite(value);
 }
 
+/// A rule holds where its variables are defined: they must be wherever the first model is.
+void ProofFollower::add_dropped(ValueId variable) {
+  require(!undefined_below(bank_, {&variable, 1}, held_[0]),
+          "drops what may be undefined where the first model is defined");
+  widens_ = widens_ || undefined_below(bank_, {&variable, 1}, second_);
+}
+
 std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Rule& rule, const proto::ModelStep& step,
                                                                DataType type, const ModelTerms& names) {
   if (!rule.packs.empty() || !restricts_positivity_to_variables(rule, terms_)) return std::nullopt;
@@ -307,6 +318,7 @@ std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Ru
     const ValueId other = constant_in_place_of(whole, constants);
     return other == whole ? built : other;
   });
+  const std::vector<algebra::TermId> dropped = algebra::dropped_variables(rule, terms_);
   for (std::size_t i = 0; i < rule.variables.size(); ++i) {
     const std::string& name = terms_.term(rule.variables[i]).name;
     const auto variable = std::ranges::find(step.variables(), name, &proto::ModelVariable::name);
@@ -315,6 +327,7 @@ std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Ru
     algebra::Shape shape = rule.shapes[i];
     for (algebra::Poly& size : shape) size = symbols.substitute(size, sizes);
     if (!value || !has_type(*value, shape, type)) return std::nullopt;
+    if (std::ranges::find(dropped, rule.variables[i]) != dropped.end()) add_dropped(*value);
     builder.set(rule.variables[i], *value);
   }
   Sides sides;

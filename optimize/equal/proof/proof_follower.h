@@ -37,6 +37,8 @@ class ProofFollower {
   void follow(const proto::ModelProof& proof, const std::vector<ValuePair>& outputs, const std::string& file);
   /// The constants that were compared by their elements.
   std::uint64_t constants() const { return compared_; }
+  /// Whether the second model may be defined for more inputs than the first one.
+  bool widens() const { return widens_; }
 
  private:
   /// The outputs of both sides of a rule's instance.
@@ -59,6 +61,7 @@ class ProofFollower {
   const algebra::Rule* rule_of(const proto::ModelStep& step) const;
   std::optional<Sides> instance_of(const algebra::Rule& rule, const proto::ModelStep& step, DataType type,
                                    const ModelTerms& names);
+  void add_dropped(ValueId variable);
   bool has_type(ValueId value, const algebra::Shape& shape, DataType type);
 
   GraphBank& bank_;
@@ -69,7 +72,9 @@ class ProofFollower {
   const algebra::TermBank& terms_;
   std::set<ValueId> stored_[2];                 // canonical constants that either model stores
   std::unordered_set<ValueId> held_[2];         // canonical values of either model
+  std::unordered_set<ValueId> second_;          // those of the second one, also before it is merged
   std::unordered_map<ValueId, ValueId> equal_;  // terms of the second model that were merged, by canonical value
+  bool widens_ = false;
   std::uint64_t compared_ = 0;
   std::unordered_map<std::string, std::string> agreeing_;  // by content of a constant: that of the one it agrees with
   std::unordered_set<ValueId> real_;                       // constants that operators without undefined values compute

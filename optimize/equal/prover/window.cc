@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "algebra/terms/rule_text.h"
+
 namespace rulemill::optimize {
 
 namespace {
@@ -157,6 +159,19 @@ class WindowBuilder {
 };
 
 }  // namespace
+
+std::optional<ValueId> undefined_below(const GraphBank& bank, std::span<const ValueId> values,
+                                       const std::unordered_set<ValueId>& defined) {
+  for (const NodeId id : bank.live_nodes(values)) {
+    const Node& node = bank.node(id);
+    if (node.constant || node.outputs.empty() || defined.contains(node.outputs[0])) continue;
+    const bool is_partial =
+        node.kind == Node::Kind::Opaque ||
+        (node.kind == Node::Kind::Algebra && algebra::applies_partial_function(bank.instance(node), bank.library()));
+    if (is_partial) return node.outputs[0];
+  }
+  return std::nullopt;
+}
 
 std::set<std::uint32_t> values_below(const RegionGraph& graph, std::uint32_t output) {
   std::set<std::uint32_t> reached = {output};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -28,6 +29,11 @@ struct EqualityWindow {
 
 /// Returns the numbers of the values that one of the graph's outputs depends on.
 std::set<std::uint32_t> values_below(const RegionGraph& graph, std::uint32_t output);
+
+/// Returns a value that some inputs leave undefined, perhaps, among those that the terms of `values` compute: one that
+/// `defined` does not have. What opaque nodes compute may be undefined.
+std::optional<ValueId> undefined_below(const GraphBank& bank, std::span<const ValueId> values,
+                                       const std::unordered_set<ValueId>& defined);
 
 /// If the second value is a constant, the window has some levels of the first value's terms. Returns nullopt if the
 /// window is too large, has a value of unknown type, or mixes float types. `common` are the

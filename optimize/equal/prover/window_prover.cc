@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
+#include "algebra/terms/rule_text.h"
 #include "egraph/explain.h"
 #include "optimize/equal/prover/leaf_definition.h"
 #include "optimize/search/extraction.h"
@@ -41,7 +43,10 @@ struct WindowProver::Impl : RegionEGraph {
   Impl(GraphBank& graph_bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
        ConstantComparison& comparison, ConstantOperators& operators)
       : RegionEGraph(graph_bank), constants(comparison), constant_operators(operators) {
-    for (std::uint32_t r = 0; r < rules.size(); ++r) add_rule(rules[r], r, terms, /*any_direction=*/true);
+    for (std::uint32_t r = 0; r < rules.size(); ++r) {
+      add_rule(rules[r], r, terms, /*any_direction=*/true);
+      if (!algebra::dropped_variables(rules[r].rule, terms).empty()) dropping.insert(r);
+    }
   }
 
   std::optional<WindowProof> prove(Region window);
@@ -58,8 +63,10 @@ struct WindowProver::Impl : RegionEGraph {
 
   ConstantComparison& constants;
   ConstantOperators& constant_operators;
-  std::vector<LeafDefinition> definitions;  // in the current window
-  ENodeId window_end = 0;                   // of the window's own nodes in the e-graph
+  std::vector<LeafDefinition> definitions;     // in the current window
+  ENodeId window_end = 0;                      // of the window's own nodes in the e-graph
+  std::unordered_set<std::uint32_t> dropping;  // rules that have variables on one side only
+  bool is_partial = false;                     // the window that is proved has values that may be undefined
   WindowProof proof;
   std::size_t own_leaves = 0;                                  // of the window that is proved
   std::map<std::string, std::optional<WindowProof>> searched;  // by window
@@ -69,6 +76,9 @@ std::optional<WindowProof> WindowProver::Impl::prove(Region window) {
   definitions.clear();
   proof = {};
   own_leaves = window.leaves.size();
+  is_partial = std::ranges::any_of(window.graph.nodes, [&](const RegionNode& node) {
+    return algebra::applies_partial_function(bank.library().instance(node.instance), bank.library());
+  });
   for (std::uint32_t round = 0; round < max_rounds; ++round) {
     bool is_smaller = false;
     for (const bool core_only : {true, false}) {
@@ -256,8 +266,10 @@ bool WindowProver::Impl::define_leaves(const Region& window) {
 void WindowProver::Impl::explain(std::span<const std::pair<EClassId, EClassId>> equal) {
   egraph::Explainer explainer(saturation, egraph);
   for (const auto& [a, b] : equal) explainer.add(a, b);
-  for (const std::uint32_t number : explainer.applications())
+  for (const std::uint32_t number : explainer.applications()) {
     proof.rules.push_back(rule_numbers[saturation.application(number).direction.rule]);
+    proof.drops |= is_partial && dropping.contains(proof.rules.back());
+  }
 }
 
 WindowProver::WindowProver(GraphBank& bank, const algebra::TermBank& terms,

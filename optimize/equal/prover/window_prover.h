@@ -26,6 +26,7 @@ struct WindowProof {
   std::uint32_t constants = 0;       // that were compared by value
   double constant_difference = 0;    // the largest
   std::vector<KnownConstant> known;  // what leaves were found to be
+  bool drops = false;                // a rule drops what may be undefined at some inputs
 };
 
 class WindowProver {
