@@ -27,7 +27,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns nullptr for analytic costs.

@@ -5,7 +5,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// The types of the values that a subgraph uses from outside, by name.

@@ -5,7 +5,6 @@
 #include "algebra/terms/rule_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Sizes that no input has cannot be given.

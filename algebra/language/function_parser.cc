@@ -2,7 +2,6 @@
 #include "algebra/language/definition_parser.h"
 
 namespace rulemill::algebra::syntax {
-
 namespace {
 
 struct LawForm {

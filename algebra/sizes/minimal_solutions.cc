@@ -6,7 +6,6 @@
 #include <set>
 
 namespace rulemill::algebra {
-
 namespace {
 
 using Vectors = std::set<UnknownsVector, std::greater<>>;

@@ -5,7 +5,6 @@
 #include "algebra/sizes/poly.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 struct Division {

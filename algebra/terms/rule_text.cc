@@ -8,7 +8,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 /// Formats a term; positive(c) of a positive variable c as c.

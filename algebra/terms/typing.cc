@@ -14,7 +14,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 class TypeInference {

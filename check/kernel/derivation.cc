@@ -1,9 +1,6 @@
 #include "check/kernel/derivation.h"
 
-#include <algorithm>
-
 namespace rulemill::check {
-
 namespace {
 
 /// The terms of the goal and of the rule instances, all in the goal's sizes.

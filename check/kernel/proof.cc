@@ -1,8 +1,6 @@
 // Checks a proof and collects its obligations.
 #include "check/kernel/proof.h"
 
-#include <algorithm>
-
 namespace rulemill::check {
 
 std::pair<Sum, Context> undefinedness(const DefinednessCondition& condition, const Statement& statement) {

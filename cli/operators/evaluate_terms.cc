@@ -96,8 +96,8 @@ void evaluate_terms(Context& context, const EvaluationOptions& given) {
     const auto value_text = [](double value) {
       return std::isnan(value) ? std::string("undefined") : fmt::format("{:g}", value);
     };
-    const std::string shape = fmt::format("[{}]: ", fmt::join(result.shape, ", "));
-    context.print(shape + runtime::join_text(result.values, value_text) + "\n");
+    context.print(
+        fmt::format("[{}]: {}\n", fmt::join(result.shape, ", "), runtime::join_text(result.values, value_text)));
     context.report["outputs"].push_back({{"shape", result.shape}, {"values", result.values}});
   }
 }

@@ -29,7 +29,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Pairs in a row that are not merged before a sweep gives up. The first sweep is over models as they are, and gives up

@@ -8,7 +8,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 void mix(std::size_t& seed, std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2); }

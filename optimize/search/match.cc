@@ -10,7 +10,6 @@
 #include "algebra/terms/size_condition.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Limits the matches of a pattern with several terms, whose number can grow exponentially.

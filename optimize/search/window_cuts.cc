@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Depth first, so that connected nodes are close to each candidate.

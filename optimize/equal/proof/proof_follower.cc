@@ -15,7 +15,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::uint32_t proof_schema_version = 2;

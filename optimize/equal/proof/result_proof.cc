@@ -13,7 +13,6 @@
 #include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Writes values of the graphs that a search went through by the names that the first model has for equal ones.

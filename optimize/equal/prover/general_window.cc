@@ -10,7 +10,6 @@
 #include "optimize/equal/prover/window.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// The numbers of a window as sizes. Open sizes get other names, because those of a model are no names of rules.

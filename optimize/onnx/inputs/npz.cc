@@ -89,7 +89,8 @@ class ZipReader {
     } else {
       fail(file + " is compressed by an unknown method");
     }
-    if (unpacked.size() != size || checksum_of(unpacked) != checksum) fail(file + " is damaged");
+    const auto actual = crc32_z(0, reinterpret_cast<const Bytef*>(unpacked.data()), unpacked.size());
+    if (unpacked.size() != size || actual != checksum) fail(file + " is damaged");
     return unpacked;
   }
 
@@ -106,10 +107,6 @@ class ZipReader {
     inflateEnd(&stream);
     if (status != Z_STREAM_END || stream.avail_out != 0) fail(file + " is damaged");
     return result;
-  }
-
-  static std::uint32_t checksum_of(const std::string& text) {
-    return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()));
   }
 
   std::string_view bytes_;
