@@ -56,10 +56,13 @@ double rounded(double value, DataType type) {
   }
 }
 
+double smallest_normal(DataType type) {
+  return type == DataType::Float64 ? 0x1p-1022 : type == DataType::Float16 ? 0x1p-14 : 0x1p-126;
+}
+
 bool is_in_range(double value, DataType type) {
   const double stored = rounded(value, type);
-  const double smallest_normal = type == DataType::Float64 ? 0x1p-1022 : type == DataType::Float16 ? 0x1p-14 : 0x1p-126;
-  return std::isfinite(stored) && (std::abs(stored) >= smallest_normal || stored == value);
+  return std::isfinite(stored) && (std::abs(stored) >= smallest_normal(type) || stored == value);
 }
 
 void round_to(algebra::Tensor& tensor, DataType type) {

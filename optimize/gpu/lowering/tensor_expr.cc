@@ -207,6 +207,10 @@ void for_each_subexpr(const ElementExpr& element, const std::function<void(const
   for (const ElementExprPtr& operand : element.operands) for_each_subexpr(*operand, visit);
 }
 
+Poly index_of(const TensorExpr& expr, std::size_t dimension) {
+  return expr.dims[dimension] == 1 ? Poly(0) : Poly(expr.indices[dimension]);
+}
+
 Poly linear_offset(std::span<const Poly> indices, std::span<const std::int64_t> dims, Layout layout) {
   Poly result;
   for (const std::size_t d : dims_in_memory_order(layout, dims.size())) result = result * Poly(dims[d]) + indices[d];
@@ -215,8 +219,7 @@ Poly linear_offset(std::span<const Poly> indices, std::span<const std::int64_t> 
 
 Poly own_offset(const TensorExpr& expr, Layout layout) {
   std::vector<Poly> indices;
-  for (std::size_t d = 0; d < expr.dims.size(); ++d)
-    indices.push_back(expr.dims[d] == 1 ? Poly(0) : Poly(expr.indices[d]));
+  for (std::size_t d = 0; d < expr.dims.size(); ++d) indices.push_back(index_of(expr, d));
   return linear_offset(indices, expr.dims, layout);
 }
 
