@@ -70,7 +70,6 @@ std::string text_of(const SizesByName& sizes) {
   return text;
 }
 
-/// Of the variables. A source with roots is undefined at most others.
 enum class Values : std::uint8_t { Any, Positive, SomeZero };
 
 class EvaluationAtSizes {

@@ -25,8 +25,7 @@ std::vector<bool> positive_outputs(const OperatorInstance& instance, std::span<c
 std::optional<std::string> find_function_outside_domain(const OperatorInstance& instance,
                                                         std::span<const Function> functions);
 
-/// Returns true if all that is computed from an undefined (NaN) element of an input is real and undefined, too. By
-/// comparisons, maxima and powers it may be a number.
+/// Returns true if all that is computed from an undefined element of an input (NaN) is real and undefined, too.
 bool keeps_undefined(const OperatorInstance& instance, std::span<const Function> functions);
 
 }  // namespace rulemill::algebra

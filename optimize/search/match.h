@@ -48,8 +48,7 @@ class Matcher {
   Matcher(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
 
   const std::vector<Pattern>& patterns() const { return patterns_; }
-  /// Returns the rewrites of the graph by equations, or by rules that widen, that match one of the nodes `near`, in a
-  /// fixed order; all rewrites if `near` is empty.
+  /// Returns the rewrites by equations, or by rules that widen, near these nodes if any are given, in a fixed order.
   std::vector<Rewrite> rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near, bool widening = false);
   /// Frees the cached matches, which only graphs with common values can use.
   void clear_cache();

@@ -72,8 +72,7 @@ std::set<ValueId> observed_values(const GraphBank& bank, std::span<const ValueId
   return observed;
 }
 
-/// Applies the first rule that widens and makes the graph cheaper. The value is replaced for all that read it, so that
-/// nothing is undefined where it was defined: no part of another value becomes one that is undefined at more points.
+/// Applies the first rule that widens and makes the graph cheaper. It replaces the value for all that read it.
 bool widen_once(const SearchContext& context, CostModel& cost, Candidate& graph, const IsExportable& is_exportable) {
   const std::vector<Rewrite> rewrites = context.matcher.rewrites(graph.outputs, {}, /*widening=*/true);
   const auto observed = rewrites.empty() ? std::set<ValueId>() : observed_values(context.bank, graph.outputs);

@@ -162,8 +162,7 @@ class Comparison {
     atoms_.assign(atoms.begin(), atoms.end());
   }
 
-  /// Compares at the least sizes; after a rule that widens, where models are undefined; and, in 16-bit floats, on small
-  /// values and near overflow.
+  /// Compares at the least sizes, at zeros if a rule widens, and 16-bit floats on small values and near overflow.
   void run_boundary_draws() {
     for (const std::uint32_t number : {0U, 1U, 4U}) {  // numbers of any sign, positive and negative ones
       if (result_.is_equal() && options_.accuracy.only_where_defined) run_draw({.number = number, .has_zeros = true});
