@@ -164,9 +164,8 @@ class Comparison {
 
   /// Compares at the least sizes, at zeros if a rule widens, and 16-bit floats on small values and near overflow.
   void run_boundary_draws() {
-    for (const std::uint32_t number : {0U, 1U, 4U}) {  // numbers of any sign, positive and negative ones
+    for (const std::uint32_t number : {0U, 1U, 4U})  // numbers of any sign, positive and negative ones
       if (result_.is_equal() && options_.accuracy.only_where_defined) run_draw({.number = number, .has_zeros = true});
-    }
     const bool has_open_sizes = std::ranges::any_of(
         atoms_, [&](algebra::Atom atom) { return !given_.empty() || !given_sizes_.contains(atom); });
     for (const std::int64_t size : least_sizes) {
