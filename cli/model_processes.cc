@@ -43,7 +43,9 @@ std::vector<std::string> benchmark_command() { return python_command("onnxruntim
 
 std::vector<std::string> node_costs_command() { return python_command("onnxruntime_helpers/node_costs.py"); }
 
-std::vector<std::string> node_runner_command() { return python_command("onnxruntime_helpers/operator_cases.py"); }
+std::vector<std::string> node_runner_command(bool is_torch) {
+  return python_command(is_torch ? "onnxruntime_helpers/torch_cases.py" : "onnxruntime_helpers/operator_cases.py");
+}
 
 std::vector<std::string> exchange_command() { return python_command("rulemill/exchange/__main__.py"); }
 

@@ -17,8 +17,8 @@ void add_type_helper(CLI::App& app, Command& chosen);
 std::vector<std::string> verifier_command();
 std::vector<std::string> benchmark_command();
 std::vector<std::string> node_costs_command();
-/// Runs single nodes.
-std::vector<std::string> node_runner_command();
+/// Runs single nodes, in onnxruntime or as operators of PyTorch.
+std::vector<std::string> node_runner_command(bool is_torch);
 /// Reads and writes rules in the formats of other programs.
 std::vector<std::string> exchange_command();
 /// Runs commands of this binary for continuous integration.

@@ -95,18 +95,14 @@ function(rulemill_folder name)
     target_compile_definitions(rulemill_${name} PUBLIC RULEMILL_HAVE_CUDA)
   endif()
 
-  set_source_files_properties(tests/main.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # it includes Catch2's implementation
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS tests/${name}/*_test.cc)
   if(tests)
-    add_executable(test_${name} ${tests} tests/main.cc)
-    # The tests of prove use names of both rulemill::prove and rulemill::check.
-    if(NOT name STREQUAL prove)
-      rulemill_unity(test_${name} ${tests})
-    endif()
+    add_executable(test_${name} ${tests})
+    rulemill_unity(test_${name} ${tests})
     rulemill_precompiled(test_${name} test_runtime <catch2/catch.hpp>)
     target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # what takes time is in the libraries
     # tcmalloc as in rulemill: a quarter of the time of tests that prove.
-    target_link_libraries(test_${name} PRIVATE rulemill_${name} Catch2::Catch2 $<$<NOT:$<BOOL:${RULEMILL_SANITIZE}>>:${TCMALLOC_LIBRARY}>)
+    target_link_libraries(test_${name} PRIVATE rulemill_${name} Catch2::Catch2WithMain $<$<NOT:$<BOOL:${RULEMILL_SANITIZE}>>:${TCMALLOC_LIBRARY}>)
     target_compile_definitions(test_${name} PRIVATE RULEMILL_SOURCE_DIR=".")
     catch_discover_tests(test_${name} TEST_PREFIX "${name}: " WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
       PROPERTIES LABELS cpu TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: ")

@@ -12,6 +12,8 @@ target_link_libraries(forge PRIVATE rulemill_prove)
 file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*.cc)
 add_executable(fuzz ${fuzz_sources})
 target_link_libraries(fuzz PRIVATE rulemill_dedup rulemill_prove rulemill_optimize)
+rulemill_unity(fuzz ${fuzz_sources})
+rulemill_precompiled(fuzz rulemill_runtime)
 
 # Debian's copy of the ONNX project's operator cases, where it is installed.
 add_test(NAME optimize/onnx/debian_cases COMMAND test_optimize "[onnx]" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

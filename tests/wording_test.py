@@ -31,7 +31,7 @@ INSTEAD = {
     r"turned round|dealt out|lies? aside|put aside|lay aside": "reversed, distributed, is kept",
 }
 STARTS = re.compile(r"(?:^|[.!?] )\W*(What is|Who is|Of what|What it is|Whether what)\b")
-PATTERN = re.compile("|".join(f"(?P<w{number}>\\b(?:{words})\\b)" for number, words in enumerate(INSTEAD)), re.I)
+PATTERN = re.compile(r"\b(?:" + "|".join(f"(?P<w{number}>{words})" for number, words in enumerate(INSTEAD)) + r")\b", re.I)
 ADVICE = list(INSTEAD.values())
 
 

@@ -54,7 +54,7 @@ void Expander::allow_negative_axes(const std::string& parameter, OnnxValue& valu
   const syntax::Parameter* declared = op_.parameter(parameter);
   if (declared == nullptr || value.wrap_size) return;
   const bool is_new = declared->kind == Kind::NewAxes;
-  if (is_new || declared->kind == Kind::Axis || declared->kind == Kind::Axes)
+  if (is_new || declared->kind == Kind::Axis || declared->kind == Kind::Axes || declared->kind == Kind::Permutation)
     value.wrap_size = make_constant(rank_ + (is_new ? static_cast<std::int64_t>(value.values.size()) : 0));
 }
 

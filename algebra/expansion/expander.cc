@@ -86,6 +86,7 @@ const std::vector<std::int64_t>& Expander::list_parameter(const std::string& nam
 }
 
 bool Expander::holds(const syntax::ParameterPredicate& predicate, syntax::Place at) const {
+  if (predicate.parameter == "rank") return std::to_string(rank_) == predicate.value;
   const ParameterValue& value = parameter(predicate.parameter, at);
   if (const auto* number = std::get_if<std::int64_t>(&value)) {
     if (!std::ranges::all_of(predicate.value, [](char c) { return c >= '0' && c <= '9'; }))

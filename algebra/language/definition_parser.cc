@@ -184,7 +184,7 @@ void Parser::parse_clause(Operator& op) {
     while (cursor_.accept(","));
   } else if (cursor_.accept("tensor")) {
     op.tensors.push_back(parse_tensor());
-  } else if (const std::size_t start = cursor_.position(); cursor_.accept("onnx")) {
+  } else if (const std::size_t start = cursor_.position(); cursor_.is("onnx") || cursor_.is("aten")) {
     op.onnx.push_back(parse_onnx());
     onnx_tokens_.emplace_back(start, cursor_.position());
   } else if (token.kind == Token::Kind::Name && cursor_.is("[", 1)) {
@@ -193,8 +193,8 @@ void Parser::parse_clause(Operator& op) {
     }
     op.outputs.push_back(parse_tensor());
   } else {
-    cursor_.fail(token,
-                 "expected where, let, tensor, commutative, onnx or an output 'name[…] = …', found " + quoted(token));
+    cursor_.fail(token, "expected where, let, tensor, commutative, onnx, aten or an output 'name[…] = …', found " +
+                            quoted(token));
   }
 }
 

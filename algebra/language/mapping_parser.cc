@@ -1,5 +1,6 @@
 // Parses ONNX mappings.
 #include "algebra/language/definition_parser.h"
+#include "algebra/operators/aten_domain.h"
 
 namespace rulemill::algebra::syntax {
 
@@ -77,8 +78,14 @@ std::string Parser::parse_domain() {
 
 OnnxMappingSyntax Parser::parse_onnx() {
   OnnxMappingSyntax onnx;
+  const bool is_aten = cursor_.next().text == aten_domain;
   onnx.place = here();
-  onnx.op_type = cursor_.expect_name("an ONNX operator");
+  onnx.op_type = cursor_.expect_name(is_aten ? "an operator of ATen" : "an ONNX operator");
+  if (is_aten) {
+    cursor_.expect(".", "after the operator of ATen, before its overload");
+    onnx.op_type += "." + cursor_.expect_name("an overload of the operator");
+    onnx.domain = aten_domain;
+  }
   if (cursor_.accept("(")) parse_onnx_inputs(onnx);
   while (true) {
     if (cursor_.accept("since")) {

@@ -4,12 +4,14 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "algebra/expansion/pack_lengths.h"
 #include "algebra/language/lexer.h"
 #include "algebra/library/definition_check.h"
 #include "algebra/library/law_equations.h"
 #include "algebra/library/parameters.h"
+#include "algebra/operators/aten_domain.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/join_text.h"
@@ -29,7 +31,8 @@ struct Library::Impl {
   std::unordered_map<std::string_view, const syntax::Operator*> by_name;
   std::deque<OperatorInstance> instances;
   std::unordered_map<std::string, InstanceId> interned;
-  std::optional<std::set<std::string>> domains;  // of ONNX mappings; nullopt: all
+  std::optional<std::set<std::string>> domains;  // of ONNX mappings; nullopt: all but those of PyTorch's operators
+  std::vector<std::pair<InstanceId, OnnxMapping>> set_aside;
 
   std::vector<std::string> operator_names() const {
     std::vector<std::string> names;
@@ -47,9 +50,13 @@ struct Library::Impl {
     throw InputError("", unknown_operator(name, operator_names()));
   }
 
-  void remove_other_domains(OperatorInstance& instance) const {
-    if (domains)
-      std::erase_if(instance.onnx, [&](const OnnxMapping& mapping) { return !domains->contains(mapping.domain); });
+  /// Of instances of a library that is not restricted, the mappings of PyTorch's operators are kept aside.
+  void remove_other_domains(OperatorInstance& instance) {
+    std::erase_if(instance.onnx, [&](const OnnxMapping& mapping) {
+      const bool is_aten = mapping.domain == aten_domain;
+      if (!domains && is_aten) set_aside.emplace_back(instance.id, mapping);
+      return domains ? !domains->contains(mapping.domain) : is_aten;
+    });
   }
 
   const Function* find_function(const std::string& name, std::uint32_t* index) const {
@@ -336,6 +343,8 @@ std::vector<GenericOnnxMapping> Library::onnx_mappings() const {
 void Library::restrict_domains(std::set<std::string> domains) {
   domains.insert("");
   impl_->domains = std::move(domains);
+  for (auto& [id, mapping] : std::exchange(impl_->set_aside, {}))
+    impl_->instances[static_cast<std::size_t>(id)].onnx.push_back(mapping);
   for (OperatorInstance& instance : impl_->instances) impl_->remove_other_domains(instance);
 }
 
@@ -355,8 +364,8 @@ const OperatorInstance& Library::instantiate(const std::string& name, const Para
   if (const auto found = impl_->interned.find(key); found != impl_->interned.end()) return instance(found->second);
   OperatorInstance instance = expand(op, complete, input_ranks, impl_->context(*this));
   check_declared_properties(op, instance, impl_->functions);
-  impl_->remove_other_domains(instance);
   instance.id = static_cast<InstanceId>(impl_->instances.size());
+  impl_->remove_other_domains(instance);
   impl_->instances.push_back(std::move(instance));
   impl_->interned.emplace(key, impl_->instances.back().id);
   return impl_->instances.back();

@@ -4,8 +4,8 @@
 #include <set>
 #include <sstream>
 
-#include "algebra/language/lexer.h"
 #include "algebra/language/syntax.h"
+#include "algebra/operators/aten_domain.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
@@ -29,7 +29,6 @@ class DefinitionFile {
   explicit DefinitionFile(const std::string& file) {
     const std::string text = runtime::read_file(file);
     definitions_ = syntax::parse(text, file);
-    tokens_ = tokenize(text, file);
     std::istringstream stream(text);
     for (std::string line; std::getline(stream, line);) lines_.push_back(line);
     for (const syntax::Operator& op : definitions_.operators) starts_.insert(op.place.line);
@@ -59,73 +58,43 @@ class DefinitionFile {
     return text;
   }
 
-  /// Returns the tokens from this place up to the bracket that closes the first one.
-  std::string text_to_bracket(syntax::Place start) const {
-    std::size_t i = index_of(start);
-    const std::size_t first = i;
-    int open = 0;
-    for (; i < tokens_.size(); ++i) {
-      if (is_opening(tokens_[i])) ++open;
-      if (is_closing(tokens_[i]) && --open == 0) break;
-    }
-    return joined(first, std::min(i + 1, tokens_.size()));
-  }
+  enum class End : std::uint8_t { Bracket, Separator, Line };
 
-  /// Returns the tokens from this place up to the next comma or semicolon at the same depth, or the closing bracket.
-  std::string text_to_separator(syntax::Place start) const {
-    std::size_t i = index_of(start);
-    const std::size_t first = i;
-    for (int open = 0; i < tokens_.size(); ++i) {
-      if (open == 0 && (is_closing(tokens_[i]) || tokens_[i].text == "," || tokens_[i].text == ";")) break;
-      open += is_opening(tokens_[i]) ? 1 : is_closing(tokens_[i]) ? -1 : 0;
-    }
-    return joined(first, i);
-  }
-
-  /// Returns the tokens from this place, on this line and on those that a brace or parenthesis continues.
-  std::string text_of_line(syntax::Place start) const {
-    std::size_t i = index_of(start);
-    const std::size_t first = i;
-    int open = 0, line = start.line;
-    for (; i < tokens_.size() && tokens_[i].kind != Token::Kind::End; ++i) {
-      if (open == 0 && tokens_[i].line != line) break;
-      open += is_opening(tokens_[i]) ? 1 : is_closing(tokens_[i]) ? -1 : 0;
-      line = tokens_[i].line;
-    }
-    return joined(first, i);
-  }
-
- private:
-  static bool is_one_of(const Token& token, std::initializer_list<const char*> symbols) {
-    return token.kind == Token::Kind::Symbol && std::ranges::find(symbols, token.text) != symbols.end();
-  }
-  static bool is_opening(const Token& token) { return is_one_of(token, {"(", "[", "{"}); }
-  static bool is_closing(const Token& token) { return is_one_of(token, {")", "]", "}"}); }
-
-  std::size_t index_of(syntax::Place start) const {
-    const auto found = std::ranges::find_if(
-        tokens_, [&](const Token& token) { return token.line == start.line && token.column == start.column; });
-    return static_cast<std::size_t>(found - tokens_.begin());
-  }
-
-  /// Joins tokens as they are written, on one line.
-  std::string joined(std::size_t first, std::size_t end) const {
+  /// Returns what begins at this place, on one line: up to the bracket that closes the first one; or before the comma,
+  /// semicolon or closing bracket of the same depth; or to the end of the line, or of those that a bracket continues.
+  std::string text(syntax::Place start, End end) const {
     std::string text;
-    int end_of_last = 0;
-    for (std::size_t i = first; i < end; ++i) {
-      const Token& token = tokens_[i];
-      const std::string written = token.kind == Token::Kind::String ? '"' + token.text + '"' : token.text;
-      const bool is_new_line = i > first && token.line != tokens_[i - 1].line;
-      const bool has_gap = i > first && (is_new_line || token.column > end_of_last);
-      const bool is_in_bracket = is_new_line && (is_opening(tokens_[i - 1]) || is_closing(token));
-      text += (has_gap && !is_in_bracket ? " " : "") + written;
-      end_of_last = token.column + static_cast<int>(written.size());
+    int open = 0;
+    bool has_gap = false, is_in_string = false;
+    auto column = static_cast<std::size_t>(start.column) - 1;
+    for (auto line = static_cast<std::size_t>(start.line) - 1; line < lines_.size(); ++line, column = 0) {
+      const bool is_new_line = !text.empty();
+      has_gap = is_new_line && !is_opening(text.back());
+      for (; column < lines_[line].size() && (is_in_string || lines_[line][column] != '#'); ++column) {
+        const char c = lines_[line][column];
+        if (!is_in_string && c == ' ') {
+          has_gap = has_gap || (!text.empty() && !(is_new_line && is_opening(text.back())));
+          continue;
+        }
+        if (c == '"') is_in_string = !is_in_string;
+        const bool closes = !is_in_string && is_closing(c);
+        if (end == End::Separator && open == 0 && (closes || c == ',' || c == ';')) return text;
+        if (has_gap && !(is_new_line && closes)) text += ' ';
+        has_gap = false;
+        text += c;
+        open += closes ? -1 : !is_in_string && is_opening(c) ? 1 : 0;
+        if (end == End::Bracket && open == 0 && closes) return text;
+      }
+      if (end == End::Line && open == 0) break;
     }
     return text;
   }
 
+ private:
+  static bool is_opening(char c) { return c == '(' || c == '[' || c == '{'; }
+  static bool is_closing(char c) { return c == ')' || c == ']' || c == '}'; }
+
   syntax::Definitions definitions_;
-  std::vector<Token> tokens_;
   std::vector<std::string> lines_;
   std::set<int> starts_;  // of paragraphs
 };
@@ -184,15 +153,17 @@ OperatorDescription describe_operator(const Library& library, const std::string&
   result.place = library.place_of(name);
   const DefinitionFile file(split_place(result.place).file);
   const syntax::Operator& op = file.get(name);
-  result.signature = file.text_to_bracket(op.place);
+  result.signature = file.text(op.place, DefinitionFile::End::Bracket);
   result.definition = file.paragraph(op.place.line);
   for (const syntax::Input& input : op.inputs)
-    result.inputs.push_back({file.text_to_bracket(input.place), type_name(input.scalar_kind)});
+    result.inputs.push_back({file.text(input.place, DefinitionFile::End::Bracket), type_name(input.scalar_kind)});
   for (const syntax::Tensor& output : op.outputs)
-    result.outputs.push_back({file.text_to_bracket(output.place), type_name(output.scalar_kind)});
+    result.outputs.push_back({file.text(output.place, DefinitionFile::End::Bracket), type_name(output.scalar_kind)});
   for (const syntax::Parameter& parameter : op.parameters)
-    result.parameters.push_back({file.text_to_separator(parameter.place), meaning_of(parameter)});
-  for (const syntax::OnnxMappingSyntax& mapping : op.onnx) result.onnx.push_back(file.text_of_line(mapping.place));
+    result.parameters.push_back({file.text(parameter.place, DefinitionFile::End::Separator), meaning_of(parameter)});
+  for (const syntax::OnnxMappingSyntax& mapping : op.onnx)
+    (mapping.domain == aten_domain ? result.aten : result.onnx)
+        .push_back(file.text(mapping.place, DefinitionFile::End::Line));
   result.parts = distinct(syntax::called_operators(op));
   for (const std::string& function : distinct(syntax::applied_functions(op))) {
     const std::string place = library.place_of_function(function);
@@ -209,7 +180,8 @@ std::map<std::string, std::string> operator_signatures(const Library& library) {
   std::map<std::string, std::string> result;
   for (const std::string& path : files) {
     const DefinitionFile file(path);
-    for (const syntax::Operator& op : file.operators()) result[op.name] = file.text_to_bracket(op.place);
+    for (const syntax::Operator& op : file.operators())
+      result[op.name] = file.text(op.place, DefinitionFile::End::Bracket);
   }
   return result;
 }

@@ -26,6 +26,7 @@ struct OperatorDescription {
   std::vector<Tensor> inputs, outputs;  // no outputs of a composite
   std::vector<Parameter> parameters;
   std::vector<std::string> onnx;   // mappings: "Gated {domain = \"my.domain\"}"
+  std::vector<std::string> aten;   // "relu.default"
   std::vector<std::string> parts;  // operators that a composite calls, itself not included
   std::vector<FunctionText> functions;
 };

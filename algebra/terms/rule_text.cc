@@ -132,11 +132,13 @@ bool applies_partial_function(const Rule& rule, const TermBank& bank) {
 }
 
 std::vector<TermId> dropped_variables(const Rule& rule, const TermBank& bank) {
-  const std::vector<TermId> sides[] = {bank.variables(rule.source), bank.variables(rule.target)};
   std::vector<TermId> dropped = rule.variables;
   std::erase_if(dropped, [&](TermId variable) {
-    return std::ranges::all_of(sides,
-                               [&](const auto& side) { return std::ranges::find(side, variable) != side.end(); });
+    const auto has = [&](TermId side) {
+      const std::vector<TermId> variables = bank.variables({&side, 1});
+      return std::ranges::find(variables, variable) != variables.end();
+    };
+    return std::ranges::equal(rule.source, rule.target, {}, has, has);
   });
   return dropped;
 }

@@ -71,7 +71,7 @@ std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank);
 /// Whether an operator of the rule applies a function that is not defined everywhere.
 bool applies_partial_function(const Rule& rule, const TermBank& bank);
 bool applies_partial_function(const OperatorInstance& instance, const Library& library);
-/// The variables that only one side has: the sides are equal where what stands for these is defined.
+/// The variables that only one side of an output has: it is equal on both sides where what stands for these is defined.
 std::vector<TermId> dropped_variables(const Rule& rule, const TermBank& bank);
 
 }  // namespace rulemill::algebra

@@ -2,6 +2,7 @@
 // checking it; the operators of a model, and how much of it the definitions cover.
 #include <fmt/format.h>
 
+#include "algebra/operators/aten_domain.h"
 #include "cli/command.h"
 #include "cli/info/file_kind.h"
 #include "cli/model_processes.h"
@@ -65,9 +66,13 @@ void show_model(Context& context, const std::string& path, const std::string& ro
   algebra::Symbols symbols;
   optimize::GraphBank bank(library, symbols);
   const optimize::OnnxModel model = optimize::OnnxModel::read(path);
+  if (model.domains().contains(algebra::aten_domain)) library.restrict_domains(model.domains());
   optimize::NodeInference inference(type_helper_command());
   const optimize::ImportedModel import = optimize::import_model(model, bank, &inference);
   if (!roundtrip.empty()) {
+    std::set<std::string> written = model.domains();
+    written.erase(algebra::aten_domain);
+    library.restrict_domains(written);
     optimize::Fusion fusion(bank);
     auto plan = optimize::plan_export(import, bank, fusion, import.outputs, model.opset(), true);
     optimize::export_model(model, import, bank, std::move(plan), import.outputs).write(roundtrip);

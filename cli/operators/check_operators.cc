@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
+#include "algebra/operators/aten_domain.h"
 #include "algebra/terms/rule_text.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
@@ -13,6 +15,7 @@
 #include "cli/text_table.h"
 #include "optimize/onnx/mapping_check.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -31,17 +34,21 @@ void check_properties(Context& context, const std::vector<std::string>& files, a
   require_proved("operators check", "properties", verdicts);
 }
 
-/// Compares every ONNX mapping with onnxruntime. Returns the number of those that differ.
-std::size_t check_onnx(Context& context, algebra::Library& library, int trials, std::uint64_t seed) {
+/// Compares every ONNX mapping with onnxruntime, or every mapping of ATen with torch. Throws if one differs.
+void check_mappings(Context& context, algebra::Library& library, int trials, bool is_torch) {
+  const std::string command = is_torch ? "operators check --torch" : "operators check --onnx";
+  ::setenv("RULEMILL", runtime::current_executable().c_str(), 1);  // with which the helper reads models
   optimize::MappingCheckOptions options;
-  options.command = node_runner_command();
+  options.command = node_runner_command(is_torch);
+  options.is_torch = is_torch;
   options.trials = trials;
-  options.seed = seed;
   if (options.command.empty())
-    throw runtime::Error("operators check --onnx", "no Python with onnxruntime found; set RULEMILL_PYTHON");
+    throw runtime::Error(
+        command, std::string("no Python with ") + (is_torch ? "torch" : "onnxruntime") + " found; set RULEMILL_PYTHON");
+  if (is_torch) options.command.push_back(definitions_folder(context.options).string());
   std::string runtime_version;
   const auto reports = optimize::check_mappings(library, options, runtime_version);
-  TextTable table({"operator", "ONNX", "nodes", "rejected", "result"});
+  TextTable table({"operator", is_torch ? "ATen" : "ONNX", "nodes", "rejected", "result"});
   std::size_t differing = 0, agreed = 0, not_compared = 0;
   for (const optimize::MappingReport& report : reports) {
     differing += report.difference.empty() ? 0 : 1;
@@ -64,20 +71,21 @@ std::size_t check_onnx(Context& context, algebra::Library& library, int trials, 
   }
   if (!table.empty()) context.print(table.text());
   context.print(
-      fmt::format("{} ONNX mappings compared with {}: {} nodes agree, {} mappings differ, {} could not be compared\n",
-                  reports.size(), runtime_version, agreed, differing, not_compared));
-  return differing;
+      fmt::format("{} {} mappings compared with {}: {} nodes agree, {} mappings differ, {} could not be compared\n",
+                  reports.size(), is_torch ? "ATen" : "ONNX", runtime_version, agreed, differing, not_compared));
+  if (differing > 0) throw runtime::Error(command, std::to_string(differing) + " mappings differ");
 }
 
 struct OperatorCheckOptions {
   std::vector<std::string> files;
-  bool onnx = false;
+  bool onnx = false, torch = false;
   int trials = 6;
 };
 
 /// Loading checks the definitions: it expands every operator for every value of its enum parameters.
 void check(Context& context, const OperatorCheckOptions& given) {
   algebra::Library library = load_library(context.options);
+  if (given.torch) library.restrict_domains({algebra::aten_domain});
   const auto folder = std::filesystem::weakly_canonical(definitions_folder(context.options));
   std::vector<std::string> properties;
   for (const std::string& file : given.files) {
@@ -102,8 +110,8 @@ void check(Context& context, const OperatorCheckOptions& given) {
   }
   runtime::on_first_rank(context.world, [&] {
     if (!properties.empty()) check_properties(context, properties, library);
-    const std::size_t differing = given.onnx ? check_onnx(context, library, given.trials, 1) : 0;
-    if (differing > 0) throw runtime::Error("operators check --onnx", std::to_string(differing) + " mappings differ");
+    if (given.onnx) check_mappings(context, library, given.trials, false);
+    if (given.torch) check_mappings(context, library, given.trials, true);
   });
 }
 
@@ -114,6 +122,10 @@ void add_operators_check(CLI::App& operators, Options& options, Command& chosen)
   auto given = std::make_shared<OperatorCheckOptions>();
   checking->add_flag("--onnx", given->onnx,
                      "compare every ONNX mapping with onnxruntime, on nodes with chosen numbers and on random ones");
+  checking
+      ->add_flag("--torch", given->torch,
+                 "compare every mapping of an operator of PyTorch with PyTorch, in the same way")
+      ->excludes("--onnx");
   checking->add_option("--trials", given->trials, "random nodes per mapping")->check(whole_number(1, 10000));
   options.files.reads(checking->add_option(
       "FILE", given->files,

@@ -66,6 +66,7 @@ runtime::Json to_json(const OperatorDescription& description) {
                         {"outputs", to_json(description.outputs)},
                         {"parameters", runtime::Json::array()},
                         {"onnx", description.onnx},
+                        {"aten", description.aten},
                         {"parts", description.parts},
                         {"functions", runtime::Json::array()}};
   for (const auto& [text, meaning] : description.parameters)
@@ -94,6 +95,7 @@ void show_operator(Context& context, const std::string& name) {
   text += "\n" + titled("place", {description.place}) + titled("inputs", typed(description.inputs));
   text += titled("outputs", typed(description.outputs)) + titled("parameters", parameters);
   text += titled("consists of", description.parts) + titled("ONNX", description.onnx.empty() ? none : description.onnx);
+  text += titled("ATen", description.aten);
   context.print(text + titled("assumes", assumed) + titled("digest", {library.digest(name)}));
   context.report = to_json(description);
   context.report["name"] = name;

@@ -162,6 +162,12 @@ class ModelComparison {
       after_import_ = import(after_.model, before_import_.bounds);
       bounds_ = after_import_.bounds;
     } while (bounds_ != before_import_.bounds);
+    for (const ImportedModel* import : {&before_import_, &after_import_}) {
+      std::vector<ValueId> values;
+      for (const auto& [name, value] : import->values) values.push_back(value);
+      result_.is_partial |= std::ranges::any_of(bank_.live_nodes(values),
+                                                [&](NodeId id) { return optimize::is_partial(bank_, bank_.node(id)); });
+    }
     result_.lower_bounds = bounds_.lower;
     result_.upper_bounds = bounds_.upper;
     outputs_.clear();

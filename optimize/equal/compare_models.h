@@ -50,6 +50,7 @@ struct EqualityResult : MergeCounts {
   std::string evaluation;              // what was evaluated without a difference
   std::optional<OpenRegion> open;      // the smallest that is left
   std::string undefined;          // operator of one model alone, if both are equal where it is defined; then not shown
+  bool is_partial = false;        // a model computes what may be undefined at some inputs
   bool widens = false;            // the proof that was followed shows equality wherever the first model is defined
   std::string proof_gap;          // why no proof was written, of equal models
   std::uint64_t proof_bytes = 0;  // of the proof that was written

@@ -27,7 +27,9 @@ std::string claim_text(const EqualityResult& result) {
   for (const auto& [name, bound] : result.lower_bounds) text += fmt::format(", {} >= {}", name, bound);
   for (const auto& [name, bound] : result.upper_bounds) text += fmt::format(", {} <= {}", name, bound);
   const std::string sizes = text.empty() ? "" : " where" + text.substr(1);
-  const std::string domain = result.widens ? ", wherever " + result.before + " is defined" : "";
+  const std::string domain = result.widens       ? ", wherever " + result.before + " is defined"
+                             : result.is_partial ? ", wherever they are defined"
+                                                 : "";
   return result.before + " and " + result.after + ": equal for all inputs" + sizes + domain +
          ", as functions of real numbers; rounding may differ" + pairing_text(result);
 }
@@ -145,6 +147,7 @@ Json to_json(const EqualityResult& result) {
                {"seconds", result.seconds},
                {"by_position", result.by_position},
                {"cleaned", result.cleaned},
+               {"partial", result.is_partial},
                {"normalizations_as_parts", result.normalizations_as_parts},
                {"lower_bounds", result.lower_bounds},
                {"upper_bounds", result.upper_bounds},
@@ -187,8 +190,8 @@ std::string followed_proof_text(const EqualityResult& result) {
 Json followed_proof_json(const EqualityResult& result) {
   Json json = {{"steps", result.proof_steps}, {"rules", result.proof_rules}, {"widens", result.widens}};
   const Json all = to_json(result);
-  for (const char* key : {"before", "after", "by_position", "cleaned", "normalizations_as_parts", "lower_bounds",
-                          "upper_bounds", "constants", "seconds"})
+  for (const char* key : {"before", "after", "by_position", "cleaned", "partial", "normalizations_as_parts",
+                          "lower_bounds", "upper_bounds", "constants", "seconds"})
     json[key] = all[key];
   return json;
 }

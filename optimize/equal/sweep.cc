@@ -320,14 +320,14 @@ void Sweep::add_dropped(const Region& window) {
 }
 
 /// Returns a value that was dropped and that the other model does not compute, if some inputs leave it undefined.
-std::optional<ValueId> Sweep::undefined_value() const {
+std::optional<ValueId> Sweep::undefined_value() {
   for (const std::size_t side : {0, 1}) {
     const CanonicalModel& other = side == 0 ? after_ : before_;
     std::unordered_set<ValueId> defined;
     for (const NodeId id : bank_.live_nodes(other.import().outputs)) {
       for (const ValueId original : bank_.node(id).outputs) defined.insert(other.value(original));
     }
-    if (const auto found = undefined_below(bank_, dropped_[side], defined)) return found;
+    if (const auto found = undefined_below(bank_, dropped_[side], defined, constants_)) return found;
   }
   return std::nullopt;
 }

@@ -95,7 +95,7 @@ class Sweep {
   bool prove_inner(ValueId original, const std::vector<ValuePair>& forms, std::uint32_t levels = 0);
   bool prove_inner(const Region& window);
   void add_dropped(const Region& window);
-  std::optional<ValueId> undefined_value() const;
+  std::optional<ValueId> undefined_value();
   bool prove_by_rules(const Region& window);
   void record(ValueId original, ValueId partner, bool output = false);
   bool prove_by_statement(const Region& window, StatementProver::Effort effort);

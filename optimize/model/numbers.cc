@@ -103,11 +103,17 @@ bool is_constant_of(const GraphBank& bank, ValueId id, double number) {
 
 NamedConstants name_constants(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
                               const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names) {
-  std::set<algebra::InstanceId> operators = instances_without_inputs(bank.library(), terms, rules);
+  std::set<algebra::InstanceId> found = instances_without_inputs(bank.library(), terms, rules);
   for (const std::string& name : names) {
-    const algebra::OperatorInstance* found = bank.library().find_instance(name, {}, {});
-    if (found != nullptr && is_number(*found)) operators.insert(found->id);
+    const algebra::OperatorInstance* number = bank.library().find_instance(name, {}, {});
+    if (number != nullptr && is_number(*number)) found.insert(number->id);
   }
+  // Rules state 1 as ones of no dimensions.
+  std::vector<algebra::InstanceId> operators(found.begin(), found.end());
+  std::stable_partition(operators.begin(), operators.end(), [&](algebra::InstanceId id) {
+    const algebra::Library& library = bank.library();
+    return !library.size_parameter_names(library.instance(id).operator_name).empty();
+  });
   const std::set<ValueId> kept = named_values(bank, outputs);
   std::unordered_map<ValueId, ValueId> named;
   for (const NodeId id : bank.live_nodes(outputs)) {

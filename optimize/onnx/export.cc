@@ -4,6 +4,7 @@
 #include <set>
 
 #include "optimize/model/evaluate.h"
+#include "optimize/model/numbers.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/shapes/runtime_sizes.h"
@@ -81,7 +82,7 @@ class Exporter {
     proto.model.set_ir_version(std::max<std::int64_t>(proto.model.ir_version(), raised_ir_version));
   }
 
-  ValueId fold(ValueId id) { return keep_constants_ ? id : folder_.fold(id); }
+  ValueId fold(ValueId id) { return keep_constants_ && !is_named_constant(bank_.node_of(id)) ? id : folder_.fold(id); }
 
   onnx::GraphProto& graph() { return *result_.proto().model.mutable_graph(); }
 

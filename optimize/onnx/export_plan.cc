@@ -37,8 +37,9 @@ class Planner {
       const Node& node = bank_.node(id);
       if (node.kind == Node::Kind::Opaque) {
         add_opaque(id);
-      } else if (node.kind == Node::Kind::Algebra && (!node.constant || plan_.keep_constants)) {
-        if (!add_original(id) && !add_composite(id) && !add_instance(id)) {
+      } else if (node.kind == Node::Kind::Algebra && (!node.constant || plan_.keep_constants) &&
+                 !is_named_constant(node)) {
+        if (!add_original(id) && !add_whole(id) && !add_composite(id) && !add_instance(id)) {
           plan_.error = bank_.instance(node).name + " has no ONNX encoding in opset " + std::to_string(opset_);
         }
       }
@@ -255,6 +256,21 @@ class Planner {
     }
     planned.spec = std::move(spec);
     add(std::move(planned));
+  }
+
+  /// Writes the composite that a node was read as, if it has an encoding.
+  bool add_whole(NodeId id) {
+    const std::uint32_t origin = bank_.node(id).origin;
+    if (origin == Node::no_origin || origin >= import_.nodes.size()) return false;
+    const ImportedModel::NodeRecord& record = import_.nodes[origin];
+    if (!record.lowered.replaces_node || !record.lowered.whole || record.node != id) return false;
+    std::vector<ValueId> arguments;
+    for (const LoweredNode::Reference& from : record.lowered.whole->arguments)
+      arguments.push_back(from.source == LoweredNode::Reference::Source::Literal ? record.literals[from.number]
+                                                                                 : *record.inputs[from.number]);
+    auto spec = make_spec(record.lowered.whole->instance, arguments, record.lowered.whole->sizes);
+    if (spec) add_new_node(id, std::move(*spec), arguments);
+    return spec.has_value();
   }
 
   bool add_composite(NodeId id) {

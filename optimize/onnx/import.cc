@@ -275,7 +275,7 @@ class Importer {
     for (const LoweredNode::Step& step : record.lowered.steps) {
       std::vector<ValueId> arguments;
       for (const LoweredNode::Reference& from : step.arguments) arguments.push_back(value(from));
-      auto id = bank_.apply(step.instance, arguments, step.sizes);
+      auto id = bank_.apply(step.instance, arguments, step.sizes, record.lowered.literal_type);
       RM_CHECK(id, node.op_type() + " must type as it did when its mapping was found");
       bank_.set_origin(*id, position);
       nodes.push_back(*id);

@@ -13,6 +13,7 @@
 
 #include "algebra/execution/plan.h"
 #include "algebra/language/generic_onnx_mapping.h"
+#include "algebra/operators/aten_domain.h"
 #include "algebra/sizes/checked.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/onnx/format/model.h"
@@ -154,8 +155,9 @@ class MappingChecker {
       : library_(library), options_(options), helper_(options.command, helper_memory) {
     const auto greeting = helper_.receive(timeout);
     if (!greeting)
-      throw runtime::Error("onnxruntime",
-                           options.command[0] + " cannot import onnxruntime (" + helper_.end_reason() + ")");
+      throw runtime::Error("operators check", options.command[0] + " cannot import " +
+                                                  (options.is_torch ? "torch" : "onnxruntime") + " (" +
+                                                  helper_.end_reason() + ")");
     verifier_ = runtime::parse_json(runtime::text_of(*greeting)).at("name");
     newest_opset_ = ask({{"schemas_of", "Identity"}, {"domain", ""}}).at("newest");
   }
@@ -197,6 +199,14 @@ class MappingChecker {
                 report);
       }
     }
+  }
+
+  /// Compares nodes that the helper has run with other types of elements; adds a report for each that differs.
+  void check_other_types(std::vector<MappingReport>& reports) {
+    const Json answer = ask({{"other_types", true}}, 10 * timeout);
+    if (answer.contains("error")) throw runtime::Error("operators check", answer.at("error"));
+    for (const Json& each : answer.at("differing"))
+      reports.push_back({each.at("op_type"), each.at("op_type"), 0, 0, 0, each.at("difference"), {}});
   }
 
  private:
@@ -271,11 +281,11 @@ class MappingChecker {
     }
   }
 
-  Json ask(const Json& question) {
+  Json ask(const Json& question, std::chrono::seconds limit = timeout) {
     const std::string text = runtime::to_text(question);
     helper_.send(runtime::bytes_of(std::string_view(text)));
-    const auto frame = helper_.receive(timeout);
-    if (!frame) throw runtime::Error("onnxruntime", "the process ended: " + helper_.end_reason());
+    const auto frame = helper_.receive(limit);
+    if (!frame) throw runtime::Error(verifier_, "the process ended: " + helper_.end_reason());
     return runtime::parse_json(runtime::text_of(*frame));
   }
 
@@ -375,11 +385,14 @@ std::vector<MappingReport> check_mappings(algebra::Library& library, const Mappi
   MappingChecker checker(library, options);
   verifier = checker.verifier();
   std::vector<MappingReport> reports;
-  const std::vector<algebra::GenericOnnxMapping> mappings = library.onnx_mappings();
+  std::vector<algebra::GenericOnnxMapping> mappings = library.onnx_mappings();
+  std::erase_if(mappings,
+                [&](const auto& mapping) { return options.is_torch != (mapping.domain == algebra::aten_domain); });
   for (const algebra::GenericOnnxMapping& mapping : mappings) reports.push_back(checker.check_names(mapping));
   for (std::size_t i = 0; i < reports.size(); ++i) {
     if (reports[i].rejection.empty()) checker.run(mappings[i], reports[i]);
   }
+  if (options.is_torch) checker.check_other_types(reports);
   return reports;
 }
 

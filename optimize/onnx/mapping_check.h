@@ -22,6 +22,7 @@ struct MappingReport {
 
 struct MappingCheckOptions {
   std::vector<std::string> command;  // starts the helper process
+  bool is_torch = false;             // checks the mappings of PyTorch's operators, and no others
   int trials = 6;                    // random nodes per mapping, after those with chosen numbers
   std::uint64_t seed = 1;
   double tolerance = 1e-4;  // relative to max(1, |expected|)

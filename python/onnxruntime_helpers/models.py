@@ -149,7 +149,7 @@ def send(value):
     answers.flush()
 
 
-def serve(answer):
-    send({"name": f"onnxruntime {onnxruntime.__version__}"})
+def serve(answer, name=f"onnxruntime {onnxruntime.__version__}"):
+    send({"name": name})
     while len(head := sys.stdin.buffer.read(8)) == 8:
         send(answer(json.loads(sys.stdin.buffer.read(struct.unpack("<Q", head)[0]))))

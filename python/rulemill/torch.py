@@ -3,8 +3,9 @@
     import rulemill.torch
     print(rulemill.torch.prove(lambda x, w, v: x @ w + x @ v, lambda x, w, v: x @ (w + v), x="m k", w="k n", v="k n"))
 
-Both are exported to ONNX by torch's own exporter and compared by `rulemill.equal`; docs/python.md has what is claimed. `operators`
-writes the definition of an operator that computes what a function does."""
+Both are read by the definitions, or exported to ONNX by torch where these do not cover a call, and compared by `rulemill.equal`;
+docs/python.md has what is claimed. `read` writes an exported program as ONNX; `operators` writes the definition of an operator that computes
+what a function does."""
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ try:
 
     from . import torch_backend, torch_definition, torch_export
     from .torch_arguments import Arguments, Size, distinct_sizes
+    from .torch_program import NotRead, read
 except ImportError as _missing:
     raise Error(f"rulemill.torch needs torch, onnx, onnxscript and onnxruntime: {_missing}") from None
 
@@ -181,17 +183,22 @@ def _compare(before: Function, after: Function, arguments: Arguments, rules: Any
         folder = pathlib.Path(name)
         pair, sizes = torch_export.export_pair(before, after, arguments, folder)
         answers: List[Comparison] = []
-        for simplified in (False, True):
+        for form in ("read", "exported", "simplified"):
             try:
-                for model in pair if simplified else ():
-                    model.simplify()
+                if form == "exported" and not any(model.is_read for model in pair):
+                    continue
+                for model in pair:
+                    if form == "exported" and model.is_read:
+                        model.export()
+                    elif form == "simplified":
+                        model.simplify()
             except (torch_export.Refused, Error):
                 break
             try:
                 found = equality.equal(pair[0].path, pair[1].path, rules, definitions=definitions, **options)
             except Error as error:
                 raise type(error)(error.message.replace(f"{folder}/", ""), error.exit_code) from None
-            answers.append(_comparison(found, pair, arguments, sizes, simplified))
+            answers.append(_comparison(found, pair, arguments, sizes, form == "simplified"))
             if answers[-1].status != "not shown":
                 return answers[-1]
         return _compared_by_running(pair, arguments, sizes) or answers[0]
@@ -283,4 +290,4 @@ def _claim(arguments: Arguments, sizes: Mapping[str, Size], raw: Mapping[str, An
     return f"for all {', '.join(texts)}{where}, as functions of real numbers; rounding may differ"
 
 
-__all__ = ["Comparison", "Counterexample", "Error", "InputError", "UsageError", "equal", "operators", "prove"]
+__all__ = ["Comparison", "Counterexample", "Error", "InputError", "NotRead", "UsageError", "equal", "operators", "prove", "read"]

@@ -15,6 +15,7 @@ import onnx
 import torch
 from torch.utils import _pytree as pytree
 
+from . import torch_program
 from .errors import InputError
 from .torch_arguments import CONSTANTS, Arguments, Size, distinct_sizes
 from .torch_hooks import frames_of_users, quiet, registry_made_once
@@ -59,12 +60,14 @@ class Exported:
     """A function as an ONNX model, in the file `path`. `types`: of the results; `places`: where the function computes a value, by the
     names of values and nodes; `note`: why the model was not run beside the function, or empty."""
 
-    def __init__(self, name: str, flat: Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size]) -> None:
+    def __init__(self, name: str, flat: Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size],
+                 reads: bool = False) -> None:
         self.name, self._flat, self.path = name, flat, folder / f"{name}.onnx"
         self._arguments, self._sizes = arguments, sizes
         self.places: Dict[str, str] = {}
         self.note = ""
         self._written: Any = None
+        self._program: Any = None
         dims = {size.name: torch.export.Dim(size.name, min=size.minimum, max=size.maximum) for size in sizes.values()}
         shapes = tuple({axis: dims[size.name] for axis, size in axes.items()} for axes in arguments.axes)
         oblivious = any(size.minimum < 2 for size in sizes.values())
@@ -73,20 +76,41 @@ class Exported:
             program = _traced(name, flat, arguments, shapes)
             self._names = _names_of_sizes(name, program, arguments)
             _check_guards(name, program, self._names, sizes)
-            try:
-                self._written = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
-            except Exception as error:
-                raise InputError(f"{name}: torch cannot write it as ONNX: {_reason(error)}", 3) from error
+            self._traced = program
+            proto = self._read() if reads else None
+            if proto is None:
+                self._export()
             _check_guards(name, program, self._names, sizes)
-        _check_effects(name, self._written.exported_program, arguments)
+        _check_effects(name, self.program, arguments)
         self._is_large = sum(tensor.numel() * tensor.element_size() for tensor in program.state_dict.values()) > 1 << 30
         self.types = [str(node.meta["val"].dtype) for node in program.graph.output_node().args[0]]
-        self._write()
+        self._write(proto)
+
+    def _read(self) -> Any:
+        """The model by the definitions; None if they do not read each call."""
+        try:
+            proto, self._program = torch_program.model_of(self._traced)
+            return proto
+        except torch_program.NotRead:
+            return None
+
+    def _export(self) -> None:
+        """Has torch's exporter write the model."""
+        try:
+            self._written = torch.onnx.export(self._traced, dynamo=True, optimize=False, verbose=False)
+        except Exception as error:
+            raise InputError(f"{self.name}: torch cannot write it as ONNX: {_reason(error)}", 3) from error
+        self._program = self._written.exported_program
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the model is the definitions' and not of torch's exporter."""
+        return self._written is None
 
     @property
     def program(self) -> Any:
         """The function as calls of ATen, by whose names the model calls its values and weights."""
-        return self._written.exported_program
+        return self._program
 
     @property
     def result(self) -> Tuple[Any, List[Any]]:
@@ -98,14 +122,20 @@ class Exported:
         with torch.no_grad():
             return list(self._flat(*[tensor.clone() for tensor in tensors]))
 
+    def export(self) -> None:
+        """Writes the model again, as torch's exporter does."""
+        with quiet(), frames_of_users(), registry_made_once():
+            self._export()
+        self._write()
+
     def simplify(self) -> None:
         """Writes the model again, as onnxscript's optimizer leaves it, which torch.onnx.export uses by default."""
         with quiet():
             self._written.optimize()
         self._write()
 
-    def _write(self) -> None:
-        proto = self._written.model_proto
+    def _write(self, read: Any = None) -> None:
+        proto = read or self._written.model_proto
         _check_inputs(self.name, proto, self._arguments, self._names)
         _rename(proto, self._names)
         onnx.save(proto, str(self.path), save_as_external_data=self._is_large)
@@ -115,7 +145,8 @@ class Exported:
             raise InputError(f"{self.name}: {self._flat.problem}", 3)
 
 
-def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes: Mapping[str, Size], folder: pathlib.Path) -> Exported:
+def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes: Mapping[str, Size], folder: pathlib.Path,
+           reads: bool = False) -> Exported:
     """Exports a function, and runs the model beside it. Raises Refused if it depends on where the sizes are in their ranges."""
     if isinstance(function, torch.nn.Module):
         try:
@@ -125,7 +156,7 @@ def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes:
     flat = Flat(function, arguments)
     with _captured_tensors_kept(name, function):
         _run_once(name, flat, arguments)
-        return Exported(name, flat, folder, arguments, sizes)
+        return Exported(name, flat, folder, arguments, sizes, reads)
 
 
 @contextlib.contextmanager
@@ -375,11 +406,12 @@ def checked_pair(before: Exported, after: Exported) -> None:
 def export_pair(before: Callable[..., Any], after: Callable[..., Any], arguments: Arguments,
                 folder: pathlib.Path) -> Tuple[List[Exported], Dict[str, Size]]:
     """Both functions as models, as `export_all` does; their results must have the same structures, constants and types."""
-    return export_all({"before": before, "after": after}, arguments, folder, lambda pair: checked_pair(*pair))
+    return export_all({"before": before, "after": after}, arguments, folder, lambda pair: checked_pair(*pair), reads=True)
 
 
 def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments, folder: pathlib.Path,
-               check: Callable[[List[Exported]], None] = lambda models: None) -> Tuple[List[Exported], Dict[str, Size]]:
+               check: Callable[[List[Exported]], None] = lambda models: None,
+               reads: bool = False) -> Tuple[List[Exported], Dict[str, Size]]:
     """Functions as models, and the ranges of the sizes for which they stand: from 1; or from 2, those that a refusal of 1 names, or
     all."""
     ranges = arguments.sizes
@@ -387,7 +419,7 @@ def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments
     problem, sizes = Refused(""), ranges
     for attempt in range(3):
         try:
-            models = [export(name, function, arguments, sizes, folder) for name, function in functions.items()]
+            models = [export(name, function, arguments, sizes, folder, reads) for name, function in functions.items()]
             check(models)
             return models, dict(sizes)
         except Refused as refused:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 TOKEN = re.compile(r'[ \t\r]+|#[^\n]*|(?P<line>\n)|(?P<name>[A-Za-z_]\w*)|(?P<number>\d+(\.\d+)?([eE][-+]?\d+)?)'
                    r'|(?P<string>"[^"\n]*")|(?P<symbol>\.\.\.|//|=>|<=|>=|!=|[-+*/%()\[\]{}<>=,;:.?])')
-CLAUSES = {"where", "let", "tensor", "commutative", "onnx", "is"}
+CLAUSES = {"where", "let", "tensor", "commutative", "onnx", "aten", "is"}
 PARAGRAPHS = {"operator", "function", "include"}
 RELATIONS = {"=", "!=", "<", "<=", ">", ">="}
 
@@ -434,7 +434,7 @@ class Definitions(Expressions):
                 self.let(op)
         elif self.accept("commutative"):
             pass
-        elif self.accept("onnx"):
+        elif self.accept("onnx") or self.accept("aten"):
             self.skip_mapping()
         elif self.accept("is"):
             op.composite = self.term()

@@ -76,8 +76,9 @@ TEST_CASE("a rule that is not evaluated states what prevents it") {
   CHECK(evaluate_some(small.rules.front(), small.bank, small.symbols, 2).obstacle ==
         "no sizes were found at which it applies");
   const StatementFixture large("rule t(x[n, n, n]) reduce_sum_all(x) => reduce_sum_all(relu(x))");
-  check_contains(evaluate_some(large.rules.front(), large.bank, large.symbols, 5000).obstacle,
-                 "too expensive at n = 500");
+  const std::vector<SizesByName> sizes{{{"n", 5000}}};
+  check_contains(evaluate(large.rules.front(), large.bank, large.symbols, sizes, 1).obstacle,
+                 "too expensive at n = 5000");
 }
 
 TEST_CASE("sides that are defined at different points are distinguished by evaluation") {

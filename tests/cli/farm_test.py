@@ -169,7 +169,7 @@ class Workers(Case):
 
     def test_a_proof_over_its_time_limit_is_unknown_and_the_run_continues(self):
         (out,) = self.prepared("out")
-        limited = arguments(out, "--proof-timeout", "0.004")
+        limited = arguments(out, "--proof-timeout", "0.001")
         report = self.json(*limited)
         unknown = [outcome for outcome in json.loads((out / "outcomes.json").read_text()) if outcome["kind"] == 3]
         self.assertEqual(len(unknown), report["funnel"]["unknown"])

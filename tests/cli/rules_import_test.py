@@ -9,7 +9,7 @@ import time
 import unittest
 
 import taso_form
-from binary import BINARY, LONG_RULES, ROOT, Case, rulemill
+from binary import BINARY, LONG_RULES, ROOT, Case, FusionRulesCase, rulemill
 
 
 class Import(Case):
@@ -244,13 +244,10 @@ class TextForm(Import):
             self.assert_fails(self.import_file(path), 3, f"{path}{place}", *parts)
 
 
-class Compared(Import):
+class Compared(Import, FusionRulesCase):
     """Databases written in both forms, read again, compared, and used for derivations."""
 
-    def setUp(self):
-        super().setUp()
-        self.rules = self.folder / "known.rmdb"
-        self.assert_works(rulemill("rules", "import", ROOT / "tests" / "prove" / "proved.rules", "--out", self.rules))
+    sources = (ROOT / "tests" / "prove" / "proved.rules",)
 
     def test_a_database_exported_as_text_has_the_same_rules(self):
         text = self.folder / "known.rules"

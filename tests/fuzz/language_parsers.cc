@@ -12,12 +12,6 @@ using algebra::Library;
 using runtime::ByteView;
 using runtime::text_of;
 
-/// The shipped operators, loaded once per process.
-Library& shipped() {
-  static Library library = Library::load("data/operators");
-  return library;
-}
-
 void read_definitions(ByteView bytes) {
   Library library;
   library.add(text_of(bytes), "fuzzed.op");

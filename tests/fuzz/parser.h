@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "algebra/library/library.h"
 #include "runtime/text/bytes.h"
 
 namespace rulemill::fuzz {
@@ -22,6 +23,12 @@ struct Parser {
   /// Further folders or files of valid inputs, relative to the source folder.
   std::vector<std::string> corpus;
 };
+
+/// The shipped operators, loaded once per process.
+inline algebra::Library& shipped() {
+  static algebra::Library library = algebra::Library::load("data/operators");
+  return library;
+}
 
 // Each adds the parsers of one file.
 void add_language_parsers(std::vector<Parser>& parsers);

@@ -16,11 +16,6 @@ namespace {
 using runtime::ByteView;
 using runtime::text_of;
 
-algebra::Library& shipped() {
-  static algebra::Library library = algebra::Library::load("data/operators");
-  return library;
-}
-
 void read_database(ByteView bytes) {
   algebra::TermBank bank(shipped());
   algebra::Symbols symbols;

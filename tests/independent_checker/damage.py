@@ -285,7 +285,7 @@ def damaged_definitions(rng: random.Random, definitions: pathlib.Path, folder: p
         start = next((i for i, line in enumerate(lines) if re.match(rf"operator {name}\b", line)), None)
         if start is None:
             continue
-        ends = (i for i in range(start + 1, len(lines)) if re.match(r"operator|function|#|\s*onnx|$", lines[i]))
+        ends = (i for i in range(start + 1, len(lines)) if re.match(r"operator|function|#|\s*(onnx|aten)|$", lines[i]))
         chosen = rng.randrange(start + 1, next(ends))
         words = sorted({t for t in TOKEN.findall(" ".join(lines[start:chosen + 1])) if TERM.match(t)})
         new = change_token(rng, lines[chosen], words)

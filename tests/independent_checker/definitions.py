@@ -114,8 +114,8 @@ class Operator:
 
 
 def without_mappings(text: str) -> str:
-    """Removes comments and the ONNX mappings: lines from `onnx` to the closing brace."""
-    return re.sub(r"^\s*onnx [^{\n]*(\{[^}]*\}.*)?", "", re.sub("#.*", "", text), flags=re.MULTILINE)
+    """Removes comments and the mappings: lines from `onnx` or `aten` to the closing brace."""
+    return re.sub(r"^\s*(onnx|aten) [^{\n]*(\{[^}]*\}.*)?", "", re.sub("#.*", "", text), flags=re.MULTILINE)
 
 
 class DefinitionReader(EquationReader):

@@ -390,7 +390,7 @@ class Equal(FusionRulesCase):
         def model(*nodes):
             graph = helper.make_graph(
                 [helper.make_node("Conv", ["x", "w"], ["c"]), *nodes,
-                 *(helper.make_node("Tanh", [f"t{k}"], [f"t{k + 1}" if k < 19 else "y"]) for k in range(20))], "slow",
+                 *(helper.make_node("Tanh", [f"t{k}"], [f"t{k + 1}" if k < 99 else "y"]) for k in range(100))], "slow",
                 [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 32, 98, 98])],
                 [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 32, 96, 96])],
                 [onnx.numpy_helper.from_array(numpy.ones([32, 32, 3, 3], numpy.float32), "w"),

@@ -167,7 +167,7 @@ class ModelProof(FusionRulesCase):
         text.write_text(f"rule r{rule}\n", encoding="utf-8")
         self.assert_works(rulemill("rules", "import", text, "--out", folder))
         for path, model in zip((self.before, self.after), models):
-            stored, _, nodes = model.rpartition(">")
+            stored, _, nodes = model.partition("> ") if model.startswith("<") else ("", "", model)
             onnx.save(onnx.parser.parse_model(f"{OPSETS}(float[2,3] x, float[2,3] z) => (float[2,3] y) {stored + '>' if stored else ''} {{ {nodes} }}"), path)
         digests = [b"xxh3-128:" + checksum(path.read_bytes()) for path in (self.before, self.after)]
         content = message([[1, 2], [BEFORE, digests[0]], [AFTER, digests[1]], *([STEP, message(step)] for step in steps),
@@ -303,15 +303,21 @@ class ModelProof(FusionRulesCase):
         of = {"x": "before.x", "y": "before.d"}
         outputs = [step("before.y", {**of, "y": f"{model}.d"}, output=True) for model in ("before", "after")]
         wide = f"wherever {self.before} is defined"
+        both = ("\nrule q(x[m, n], y[m, k])\n  split(concat(x, y; axis=1); axis=1, at=n).first, split(concat(x, y; axis=1); axis=1, at=n).second => x, y")
         for name, code, models, steps, claim in (
                 ("an exponential that the first model computes", 0, (whole.format("Exp(z)"), part), outputs[:1], "for all inputs, as"),
                 ("a logarithm that the first model computes", 0, (whole.format("Log(z)"), part), outputs[:1], wide),
                 ("the same as a lemma", 0, (whole.format("Log(z)"), part), [lemma(variables=of)], wide),
-                ("a logarithm that both compute", 0, (whole.format("Log(z)"), "d = Log(z) t = Add(x, d) y = Sub(t, d)"), outputs[:1], "for all inputs, as"),
+                ("a logarithm that both compute", 0, (whole.format("Log(z)"), "d = Log(z) t = Add(x, d) y = Sub(t, d)"), outputs[:1], "wherever they are defined"),
                 ("an exponential that the second model computes", 0, (part, whole.format("Exp(z)")), outputs[1:], "for all inputs, as"),
-                ("a logarithm that the second model computes", 3, (part, whole.format("Log(z)")), outputs[1:], "")):
+                ("a logarithm that the second model computes", 3, (part, whole.format("Log(z)")), outputs[1:], ""),
+                *((f"two outputs of which one has the {function}", code,
+                   (part, f"<int64[2] s = {{3, 3}}> d = {function.capitalize()}(x) c = Concat<axis = 1>(x, d) y, r = Split<axis = 1>(c, s)"),
+                   [lemma(rule=b"q", variables={"x": "before.x"}) + [[4, message([[1, b"y"], [2, message(
+                       [[1, f"{function}(v0)".encode()], [2, message([[1, b"x"]])]])]])], [STEP_SIZE, message([[1, b"k"], [SIZE_VALUE, b"3"]])]]], "for all inputs" if code == 0 else "")
+                  for function, code in (("exp", 0), ("log", 3)))):
             with self.subTest(name):
-                self.write_proof(models, steps, rule)
+                self.write_proof(models, steps, rule + both)
                 process = self.check()
                 self.assertEqual(process.returncode, code, process.stderr)
                 self.assertIn(claim, process.stdout)

@@ -121,8 +121,9 @@ class ModelText {
   }
 };
 
-/// Writes a copy of a float32 model in which floats have the data type of the tests.
-inline std::filesystem::path in_test_data_type(const std::filesystem::path& path, const std::filesystem::path& copy) {
+/// Writes a copy of a float32 model with floats of the data type of the tests, and with another size for one size.
+inline std::filesystem::path in_test_data_type(const std::filesystem::path& path, const std::filesystem::path& copy,
+                                               std::pair<std::int64_t, std::int64_t> resized = {1, 1}) {
   OnnxModel model = OnnxModel::read(path);
   onnx::GraphProto& graph = *model.proto().model.mutable_graph();
   for (onnx::TensorProto& weight : *graph.mutable_initializer()) {
@@ -135,6 +136,8 @@ inline std::filesystem::path in_test_data_type(const std::filesystem::path& path
     for (onnx::ValueInfoProto& value : *values) {
       auto& type = *value.mutable_type()->mutable_tensor_type();
       if (type.elem_type() == onnx::TensorProto::FLOAT) type.set_elem_type(to_onnx_type(test_data_type()));
+      for (auto& dim : *type.mutable_shape()->mutable_dim())
+        if (dim.dim_value() == resized.first) dim.set_dim_value(resized.second);
     }
   }
   runtime::write_file(copy, std::string_view(model.proto().model.SerializeAsString()));

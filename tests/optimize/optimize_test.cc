@@ -24,7 +24,7 @@ TEST_CASE("the branches of an ACNet block become one convolution", "[optimize]")
   ScratchFolder scratch;
   RulesFromText rules(branch_rules);
   Options options =
-      options_for(in_test_data_type(models / "acnet_block.onnx", scratch / "in.onnx"), scratch / "out.onnx");
+      options_for(in_test_data_type(models / "acnet_block.onnx", scratch / "in.onnx", {28, 8}), scratch / "out.onnx");
   options.search.method = GENERATE(SearchMethod::Saturation, SearchMethod::Backtracking);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);

@@ -279,9 +279,9 @@ bool ProofFollower::has_type(ValueId value, const algebra::Shape& shape, DataTyp
 
 /// A rule holds where its variables are defined: they must be wherever the first model is.
 void ProofFollower::add_dropped(ValueId variable) {
-  require(!undefined_below(bank_, {&variable, 1}, held_[0]),
+  require(!undefined_below(bank_, {&variable, 1}, held_[0], constants_),
           "drops what may be undefined where the first model is defined");
-  widens_ = widens_ || undefined_below(bank_, {&variable, 1}, second_);
+  widens_ = widens_ || undefined_below(bank_, {&variable, 1}, second_, constants_);
 }
 
 std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Rule& rule, const proto::ModelStep& step,

@@ -109,7 +109,7 @@ GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
   double elements = 0;
   for (const NodeId id : bank_->live_nodes({&value, 1})) {
     if (evaluator_.is_kept(bank_->node(id).outputs[0])) continue;
-    elements += elements_in(bank_->node(id).outputs[0]);
+    for (const ValueId output : bank_->node(id).outputs) elements += elements_in(output);
     work_ += work_of_node(*bank_, id, evaluator_);
   }
   work_ += elements;

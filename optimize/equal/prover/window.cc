@@ -159,15 +159,20 @@ class WindowBuilder {
 
 }  // namespace
 
+bool is_partial(const GraphBank& bank, const Node& node) {
+  return node.kind == Node::Kind::Algebra && !node.constant &&
+         algebra::applies_partial_function(bank.instance(node), bank.library());
+}
+
 std::optional<ValueId> undefined_below(const GraphBank& bank, std::span<const ValueId> values,
-                                       const std::unordered_set<ValueId>& defined) {
+                                       const std::unordered_set<ValueId>& defined, ConstantComparison& constants) {
   for (const NodeId id : bank.live_nodes(values)) {
     const Node& node = bank.node(id);
-    if (node.constant || node.outputs.empty() || defined.contains(node.outputs[0])) continue;
-    const bool is_partial =
-        node.kind == Node::Kind::Opaque ||
-        (node.kind == Node::Kind::Algebra && algebra::applies_partial_function(bank.instance(node), bank.library()));
-    if (is_partial) return node.outputs[0];
+    for (const ValueId output : node.outputs) {
+      if (defined.contains(output)) continue;
+      if (node.constant ? !constants.is_finite(output) : node.kind == Node::Kind::Opaque || is_partial(bank, node))
+        return output;
+    }
   }
   return std::nullopt;
 }

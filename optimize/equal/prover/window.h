@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/search/region.h"
 
 namespace rulemill::optimize {
@@ -30,10 +31,12 @@ struct EqualityWindow {
 /// Returns the numbers of the values that one of the graph's outputs depends on.
 std::set<std::uint32_t> values_below(const RegionGraph& graph, std::uint32_t output);
 
+/// Whether the node's operator applies a function to inputs that is not defined everywhere.
+bool is_partial(const GraphBank& bank, const Node& node);
 /// Returns a value that some inputs leave undefined, perhaps, among those that the terms of `values` compute: one that
 /// `defined` does not have. What opaque nodes compute may be undefined.
 std::optional<ValueId> undefined_below(const GraphBank& bank, std::span<const ValueId> values,
-                                       const std::unordered_set<ValueId>& defined);
+                                       const std::unordered_set<ValueId>& defined, ConstantComparison& constants);
 
 /// If the second value is a constant, the window has some levels of the first value's terms. Returns nullopt if the
 /// window is too large, has a value of unknown type, or mixes float types. `common` are the

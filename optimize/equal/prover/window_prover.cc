@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "algebra/terms/rule_text.h"
@@ -45,7 +44,9 @@ struct WindowProver::Impl : RegionEGraph {
       : RegionEGraph(graph_bank), constants(comparison), constant_operators(operators) {
     for (std::uint32_t r = 0; r < rules.size(); ++r) {
       add_rule(rules[r], r, terms, /*any_direction=*/true);
-      if (!algebra::dropped_variables(rules[r].rule, terms).empty()) dropping.insert(r);
+      for (const algebra::TermId each : algebra::dropped_variables(rules[r].rule, terms))
+        dropped[r].push_back(static_cast<std::size_t>(std::ranges::find(rules[r].rule.variables, each) -
+                                                      rules[r].rule.variables.begin()));
     }
   }
 
@@ -63,10 +64,10 @@ struct WindowProver::Impl : RegionEGraph {
 
   ConstantComparison& constants;
   ConstantOperators& constant_operators;
-  std::vector<LeafDefinition> definitions;     // in the current window
-  ENodeId window_end = 0;                      // of the window's own nodes in the e-graph
-  std::unordered_set<std::uint32_t> dropping;  // rules that have variables on one side only
-  bool is_partial = false;                     // the window that is proved has values that may be undefined
+  std::vector<LeafDefinition> definitions;                    // in the current window
+  ENodeId window_end = 0;                                     // of the window's own nodes in the e-graph
+  std::map<std::uint32_t, std::vector<std::size_t>> dropped;  // numbers of variables that a rule drops, by rule
+  bool is_partial = false;  // the window that is proved has values that may be undefined
   WindowProof proof;
   std::size_t own_leaves = 0;                                  // of the window that is proved
   std::map<std::string, std::optional<WindowProof>> searched;  // by window
@@ -267,8 +268,11 @@ void WindowProver::Impl::explain(std::span<const std::pair<EClassId, EClassId>> 
   egraph::Explainer explainer(saturation, egraph);
   for (const auto& [a, b] : equal) explainer.add(a, b);
   for (const std::uint32_t number : explainer.applications()) {
-    proof.rules.push_back(rule_numbers[saturation.application(number).direction.rule]);
-    proof.drops |= is_partial && dropping.contains(proof.rules.back());
+    const egraph::Application& application = saturation.application(number);
+    proof.rules.push_back(rule_numbers[application.direction.rule]);
+    const auto variables = saturation.words(application);
+    for (const std::size_t each : dropped[proof.rules.back()])
+      proof.drops |= is_partial && !egraph.is_constant_class(variables[each]);
   }
 }
 

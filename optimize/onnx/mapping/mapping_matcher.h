@@ -27,6 +27,7 @@ struct LoweredNode {
     std::vector<Reference> arguments;
   };
   std::vector<Step> steps;       // empty if opaque
+  std::optional<Step> whole;     // the composite of which these are the steps
   std::vector<double> literals;  // attributes that are scalar arguments
   DataType literal_type = DataType::Float32;
   std::vector<Reference> outputs;  // of the node; each is an output of a step

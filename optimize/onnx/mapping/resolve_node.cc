@@ -1,5 +1,6 @@
 #include "optimize/onnx/mapping/resolve_node.h"
 
+#include "algebra/operators/aten_domain.h"
 #include "optimize/onnx/mapping/mapping_matcher.h"
 #include "optimize/onnx/mapping/node_bindings.h"
 #include "runtime/text/error.h"
@@ -62,6 +63,7 @@ class NodeResolver {
     if (inputs != mapping.inputs.size() && !(mapping.variadic && inputs > mapping.inputs.size())) return false;
     if (outputs != mapping.outputs && !(mapping.variadic_outputs && outputs > 1)) return false;
     lowered_ = {};
+    lowered_.replaces_node = mapping.domain == algebra::aten_domain;
     MatchAttempt attempt;
     attempt.mapping = &mapping;
     attempt.description = query_.description;
@@ -176,6 +178,7 @@ class NodeResolver {
                      const std::vector<algebra::Poly>& sizes) {
     std::vector<algebra::Poly> slots;
     algebra::infer(composite, attempt.shapes, sizes, bank_.symbols(), {}, &slots);
+    lowered_.whole = {composite.id, sizes, attempt.arguments};
     std::vector<LoweredNode::Reference> values = attempt.arguments;
     for (const algebra::CompositeStep& step_definition : composite.composite) {
       LoweredNode::Step step{step_definition.instance, {}, {}};

@@ -38,7 +38,8 @@ inline std::optional<DrawnNode> draw_by_name(algebra::Library& library, const st
   if (library.has_explicit_rank(name)) ranks.push_back(static_cast<std::uint32_t>(between(1, 3, random)));
   algebra::Parameters parameters;
   for (const std::string& parameter : library.parameter_names(name)) {
-    if (library.parameter_kind(name, parameter) == algebra::ParameterKind::Int)
+    const algebra::ParameterKind kind = library.parameter_kind(name, parameter);
+    if (kind == algebra::ParameterKind::Int || kind == algebra::ParameterKind::Ints)
       parameters[parameter] = between(1, 4, random);
   }
   try {

@@ -279,13 +279,6 @@ class RuleInstances {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>> shape_preserving_;
 };
 
-bool drops_a_variable(const Rule& rule, const algebra::TermBank& bank) {
-  std::vector<algebra::TermId> left = bank.variables(rule.source), right = bank.variables(rule.target);
-  std::ranges::sort(left);
-  std::ranges::sort(right);
-  return left != right;
-}
-
 }  // namespace
 
 TEST_CASE("instances of proved rules are proved") {
@@ -309,8 +302,9 @@ TEST_CASE("instances of proved rules are proved") {
       }
       INFO(algebra::to_string(rule, fixture.bank, fixture.symbols) << verdict_text(verdict));
       // A rule that drops a variable also drops the definedness conditions of the term that is substituted for it.
-      if (drops_a_variable(typed.rule, fixture.bank) &&
-          verdict_text(verdict).find("not shown to be defined") != std::string::npos)
+      const auto says = [&](const char* words) { return verdict_text(verdict).find(words) != std::string::npos; };
+      if (!algebra::dropped_variables(typed.rule, fixture.bank).empty() &&
+          (says("not shown to be defined") || says("the source is undefined, the target")))
         continue;
       CHECK(std::holds_alternative<Proved>(verdict));
       proved += std::holds_alternative<Proved>(verdict) ? 1 : 0;

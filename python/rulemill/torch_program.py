@@ -1,0 +1,365 @@
+"""Exported programs of PyTorch as ONNX models. Read by `rulemill.torch` only; needs torch and onnx.
+
+A program's calls are first written as they are, as nodes of the domain "aten": tensors, numbers and sizes are inputs, and other arguments
+attributes of the same name. What such a node means is in the definitions alone (their lines `aten`): rulemill reads the model by them and
+writes it as ONNX. Here are only sizes (ONNX's Shape and arithmetic of integers) and conversions of element types (Cast)."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import pathlib
+import tempfile
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import onnx
+import torch
+
+from . import program as binary
+from .errors import Error, InputError
+from .program import PathLike
+
+DOMAIN = "aten"
+#: Of the written models; definitions name operators of ONNX up to it.
+OPSET = 23
+IR_VERSION = 10
+
+#: Where elements lie, which is no part of what a call computes.
+_OF_MEMORY = {"layout", "device", "pin_memory", "memory_format", "non_blocking"}
+_AS_INPUTS = {"TensorType", "SymIntType", "NumberType"}
+_CONVERSIONS = {"prims.convert_element_type.default", "aten._to_copy.default"}
+_LARGE = 1 << 30  # bytes, beyond which weights are in a file of their own
+ONNX_TYPES = {getattr(torch, name): getattr(onnx.TensorProto, kind) for name, kind in (
+    ("float32", "FLOAT"), ("float64", "DOUBLE"), ("float16", "FLOAT16"), ("bfloat16", "BFLOAT16"), ("bool", "BOOL"), ("int64", "INT64"),
+    ("int32", "INT32"), ("int16", "INT16"), ("int8", "INT8"), ("uint8", "UINT8"))}
+
+
+class NotRead(InputError):
+    """A call that no definition reads: the message names it and why."""
+
+
+@functools.lru_cache(maxsize=None)
+def kind_of(argument: Any) -> Tuple[str, bool]:
+    """The innermost type of an argument of a schema, and whether it is a list."""
+    kind, is_list = argument.real_type, False
+    while kind.kind() in ("OptionalType", "ListType"):
+        is_list = is_list or kind.kind() == "ListType"
+        kind = kind.getElementType()
+    return kind.kind(), is_list
+
+
+def is_input(argument: Any) -> bool:
+    """Whether a node has this argument of a schema as an input, not as an attribute."""
+    return kind_of(argument)[0] in _AS_INPUTS
+
+
+def onnx_type(dtype: torch.dtype, what: str) -> int:
+    if dtype not in ONNX_TYPES:
+        raise NotRead(f"{what} has elements of {dtype}, which no definition has", 3)
+    return int(ONNX_TYPES[dtype])
+
+
+def decomposed(program: Any) -> Any:
+    """The program over the core operators of ATen, with the conversions of types that PyTorch does inside of calls as calls."""
+    from torch.onnx._internal.exporter import _fx_passes
+    table = torch.export.default_decompositions()
+    table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
+    program = program.run_decompositions(table)
+    _fx_passes.insert_type_promotion_nodes(program.graph_module)
+    return program
+
+
+def to_tensor_proto(tensor: torch.Tensor, name: str) -> Any:
+    tensor = tensor.detach().cpu().contiguous()
+    kind = onnx_type(tensor.dtype, f"the tensor {name}")
+    data = tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor
+    return onnx.TensorProto(name=name, dims=list(tensor.shape), data_type=kind, raw_data=data.numpy().tobytes())
+
+
+class _Writer:
+    """Writes a decomposed program, whose values keep their names, as a model of the domain "aten"."""
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+        self.graph = onnx.GraphProto(name="program")
+        self._symbols: Dict[str, Tuple[str, int]] = {}  # where a size is: an input and its axis
+        self._sizes: Dict[str, str] = {}  # values of one element, by expression
+        self._values: Dict[str, str] = {}  # by name of a node of the program
+        self._constants: Dict[Any, str] = {}
+
+    def model(self) -> Any:
+        changed = [spec.target for spec in self.program.graph_signature.output_specs if spec.kind.name != "USER_OUTPUT"]
+        if changed:
+            raise NotRead(f"it changes {changed[0]} in place; expected a function without side effects (of a module: call .eval())", 3)
+        self._add_placeholders()
+        for node in self.program.graph.nodes:
+            if node.op == "call_function" and isinstance(node.meta.get("val"), (torch.Tensor, tuple, list)):
+                self._add_call(node)
+            elif node.op not in ("placeholder", "output", "call_function"):
+                raise NotRead(f"{node.target}: a call of {node.op}; expected operators of ATen", 3)
+        for number, output in enumerate(self.program.graph.output_node().args[0]):
+            if not isinstance(output, torch.fx.Node):
+                raise NotRead(f"result {number} is no tensor", 3)
+            self._add_output(output)
+        return to_model(self.graph)
+
+    def _add_placeholders(self) -> None:
+        signature = self.program.graph_signature
+        stored = {**signature.inputs_to_parameters, **signature.inputs_to_buffers, **signature.inputs_to_lifted_tensor_constants}
+        tensors = {**self.program.state_dict, **self.program.constants}
+        for node in self.program.graph.nodes:
+            if node.op != "placeholder":
+                continue
+            if node.name in stored:
+                self._values[node.name] = stored[node.name]
+                if node.users:
+                    self.graph.initializer.append(to_tensor_proto(tensors[stored[node.name]], stored[node.name]))
+                continue
+            value = node.meta.get("val")
+            if not isinstance(value, torch.Tensor):
+                raise NotRead(f"argument {node.name} is no tensor", 3)
+            self._values[node.name] = node.name
+            self.graph.input.append(self._info(node.name, value))
+            for axis, size in enumerate(value.shape):
+                if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                    self._symbols.setdefault(str(size.node.expr), (node.name, axis))
+
+    def _info(self, name: str, value: torch.Tensor) -> Any:
+        if 0 in [size for size in value.shape if not isinstance(size, torch.SymInt)]:
+            raise NotRead(f"{name} has a dimension of size 0, which no definition has", 3)
+        shape = [str(size) if isinstance(size, torch.SymInt) else int(size) for size in value.shape]
+        return onnx.helper.make_tensor_value_info(name, onnx_type(value.dtype, name), shape)
+
+    def _add_output(self, output: Any) -> None:
+        name = self._values[output.name]
+        taken = {each.name for each in (*self.graph.input, *self.graph.initializer, *self.graph.output)}
+        if name in taken:
+            name = self._node("Identity", [name], f"{name}.result{len(self.graph.output)}")
+        self.graph.output.append(self._info(name, output.meta["val"]))
+
+    def _node(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        self.graph.node.append(onnx.helper.make_node(op_type, inputs, [output], name=output, **attributes))
+        return output
+
+    def _constant(self, tensor: torch.Tensor) -> str:
+        key = (tensor.dtype, tuple(tensor.shape), str(tensor.tolist()))
+        if key not in self._constants:
+            self._constants[key] = f"constant.{len(self._constants)}"
+            self.graph.initializer.append(to_tensor_proto(tensor, self._constants[key]))
+        return self._constants[key]
+
+    def _add_call(self, node: Any) -> None:
+        if node.target is operator.getitem:
+            source, number = node.args
+            self._values[node.name] = f"{source.name}.{number}"
+            return
+        what = str(node.target)
+        if what in _CONVERSIONS:
+            self._add_conversion(node)
+            return
+        if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != DOMAIN:
+            raise NotRead(f"{what}: no definition reads it", 3)
+        inputs, attributes = self._arguments(node, what)
+        value = node.meta["val"]
+        for each in [value] if isinstance(value, torch.Tensor) else value:
+            if isinstance(each, torch.Tensor) and each is value and 0 in [size for size in each.shape if not isinstance(size, torch.SymInt)]:
+                raise NotRead(f"{what}: its result has a dimension of size 0, which no definition has", 3)
+        outputs = [node.name]
+        if not isinstance(value, torch.Tensor):
+            used = {user.args[1] for user in node.users if user.target is operator.getitem and user.users}
+            outputs = [f"{node.name}.{number}" if number in used else "" for number in range(max(used, default=0) + 1)]
+        self._values[node.name] = node.name
+        self.graph.node.append(onnx.helper.make_node(what.partition(".")[2], inputs, outputs, name=node.name, domain=DOMAIN))
+        self.graph.node[-1].attribute.extend(attributes)
+
+    def _add_conversion(self, node: Any) -> None:
+        source, value = node.args[0], node.meta["val"]
+        to = node.args[1] if len(node.args) > 1 else node.kwargs.get("dtype") or source.meta["val"].dtype
+        name = self._values[source.name]
+        self._values[node.name] = self._node("Cast", [name], node.name, to=onnx_type(to, node.name)) \
+            if to != source.meta["val"].dtype else self._node("Identity", [name], node.name)
+        if isinstance(value, torch.Tensor) and value.dtype != to:
+            raise NotRead(f"{node.target}: its result has type {value.dtype}, not {to}", 3)
+
+    def _arguments(self, node: Any, what: str) -> Tuple[List[str], List[Any]]:
+        """The inputs and attributes of a node: all arguments of the schema, also those that the call leaves to their defaults."""
+        inputs: List[str] = []
+        attributes: List[Any] = []
+        dtype = self._dtype_of_numbers(node)
+        for number, argument in enumerate(node.target._schema.arguments):
+            given = node.args[number] if number < len(node.args) and not argument.kwarg_only else \
+                node.kwargs.get(argument.name, argument.default_value)
+            if argument.name in _OF_MEMORY:
+                continue
+            try:
+                if argument.name == "size" and isinstance(given, (list, tuple)) and len(given) == node.meta["val"].dim():
+                    given = [length if each == -1 else each for each, length in zip(given, node.meta["val"].shape)]
+                if is_input(argument):
+                    inputs += self._inputs(given, argument, dtype)
+                elif given is not None:
+                    attributes.append(_attribute(argument.name, given, argument))
+            except NotRead as error:
+                raise NotRead(f"{what}: argument {argument.name}: {error.message}", 3) from None
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        return inputs, attributes
+
+    @staticmethod
+    def _dtype_of_numbers(node: Any) -> torch.dtype:
+        """The type of numbers among the arguments: that of the tensors, else of the result."""
+        tensors = [each.meta["val"] for each in node.all_input_nodes if isinstance(each.meta.get("val"), torch.Tensor)]
+        own = [each.dtype for each in tensors if each.dtype != torch.bool] or [each.dtype for each in tensors]
+        value = node.meta["val"]
+        return own[0] if own else (value if isinstance(value, torch.Tensor) else value[0]).dtype
+
+    def _inputs(self, given: Any, argument: Any, dtype: torch.dtype) -> List[str]:
+        kind, is_list = kind_of(argument)
+        if kind == "SymIntType":
+            return [self._whole_numbers(given, is_list)]
+        elements = list(given) if is_list and given is not None else [given]
+        return [self._tensor(each, dtype) for each in elements]
+
+    def _tensor(self, given: Any, dtype: torch.dtype) -> str:
+        """A tensor, or a number as a tensor without dimensions."""
+        if given is None:
+            return ""
+        if isinstance(given, torch.fx.Node):
+            value = given.meta["val"]
+            if isinstance(value, torch.Tensor):
+                return self._values[given.name]
+            if isinstance(value, torch.SymInt):
+                return self._size_as_number(value, dtype)
+            given = value
+        if not isinstance(given, (bool, int, float)):
+            raise NotRead(f"found {given}, expected a number or a tensor", 3)
+        if not dtype.is_floating_point and (isinstance(given, float) or dtype == torch.bool and not isinstance(given, bool)):
+            raise NotRead(f"found {given} beside elements of {dtype}", 3)
+        return self._constant(torch.tensor(given, dtype=dtype))
+
+    def _size_as_number(self, size: torch.SymInt, dtype: torch.dtype) -> str:
+        name = f"number.{len(self.graph.node)}"
+        alone = self._node("Reshape", [self._size(size.node.expr), self._constant(torch.tensor([], dtype=torch.int64))], name)
+        return self._node("Cast", [alone], f"{name}.real", to=onnx_type(dtype, "a size"))
+
+    def _whole_numbers(self, given: Any, is_list: bool) -> str:
+        """A whole number or a list of them, of which some are sizes."""
+        if given is None:
+            return ""
+        given = [each.meta["val"] if isinstance(each, torch.fx.Node) else each for each in (given if is_list else [given])]
+        if all(isinstance(each, int) for each in given):
+            return self._constant(torch.tensor(given if is_list else given[0], dtype=torch.int64))
+        parts = [self._size(each.node.expr) if isinstance(each, torch.SymInt) else self._constant(torch.tensor([each])) for each in given]
+        name = f"sizes.{len(self.graph.node)}"
+        if is_list:
+            return self._node("Concat", parts, name, axis=0) if len(parts) > 1 else parts[0]
+        return self._node("Reshape", [parts[0], self._constant(torch.tensor([], dtype=torch.int64))], name)
+
+    def _size(self, expression: Any) -> str:
+        """The value of an expression over sizes, as a list of one element."""
+        key = str(expression)
+        if key not in self._sizes:
+            self._sizes[key] = self._new_size(expression)
+        return self._sizes[key]
+
+    def _new_size(self, expression: Any) -> str:
+        if expression.is_Integer:
+            return self._constant(torch.tensor([int(expression)]))
+        if expression.is_Symbol and str(expression) in self._symbols:
+            value, axis = self._symbols[str(expression)]
+            return self._node("Shape", [value], f"size.{expression}", start=axis, end=axis + 1)
+        operands = expression.args
+        if expression.is_Pow and operands[1].is_Integer and 0 < operands[1] < 5:
+            operands = [operands[0]] * int(operands[1])
+        name = {"Add": "Add", "Mul": "Mul", "Pow": "Mul", "FloorDiv": "Div"}.get(type(expression).__name__)
+        if name is None or expression.is_Pow and operands is expression.args:
+            raise NotRead(f"the size {expression}; expected sums, products and quotients of sizes of arguments", 3)
+        parts = [self._size(each) for each in operands]
+        return functools.reduce(lambda a, b: self._node(name, [a, b], f"size.{len(self.graph.node)}"), parts)
+
+
+def _attribute(name: str, given: Any, argument: Any) -> Any:
+    kind, is_list = kind_of(argument)
+    types = {"BoolType": onnx.AttributeProto.INT, "IntType": onnx.AttributeProto.INT, "ScalarTypeType": onnx.AttributeProto.INT,
+             "FloatType": onnx.AttributeProto.FLOAT, "StringType": onnx.AttributeProto.STRING}
+    if kind not in types:
+        raise NotRead(f"found {given}, expected numbers or words", 3)
+    of_list = {onnx.AttributeProto.INT: onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT: onnx.AttributeProto.FLOATS}
+    values = [_plain(each, kind) for each in (given if is_list and isinstance(given, (list, tuple)) else [given])]
+    return onnx.helper.make_attribute(name, values if is_list else values[0], attr_type=of_list[types[kind]] if is_list else types[kind])
+
+
+def _plain(given: Any, kind: str) -> Any:
+    if isinstance(given, torch.dtype):
+        return onnx_type(given, "it")
+    expected = str if kind == "StringType" else (int, float) if kind == "FloatType" else int
+    if not isinstance(given, expected):
+        raise NotRead(f"found {given}, expected a number or a word", 3)
+    return float(given) if kind == "FloatType" else given if kind == "StringType" else int(given)
+
+
+def read(program: Any, path: PathLike, definitions: Optional[PathLike] = None) -> None:
+    """Writes an exported program as an ONNX model to `path`: its inputs, results and weights by the program's names, and the nodes that
+    the definitions give for its calls. Raises NotRead where they have no meaning for a call, and says which and why."""
+    model, _ = model_of(program, definitions)
+    onnx.save(model, str(path), save_as_external_data=model.ByteSize() > _LARGE)
+
+
+def model_of(program: Any, definitions: Optional[PathLike] = None) -> Tuple[Any, Any]:
+    """The model that `read` writes, and the program over the core operators of ATen that it is read from."""
+    core = decomposed(program)
+    model, report = written(_Writer(core).model(), definitions)
+    _check_calls(model, report)
+    _add_places(model, core)
+    return model, core
+
+
+def _add_places(model: Any, program: Any) -> None:
+    """Notes at each node where the program's call is, as torch.onnx.export does: at the node of its value, and at those that lead to it."""
+    calls = {node.name: node for node in program.graph.nodes if node.op == "call_function"}
+    used_by: Dict[str, Any] = {}
+    for node in reversed(model.graph.node):
+        names = [name.partition(".")[0] for name in node.output if name.partition(".")[0] in calls]
+        call = calls[names[0]] if names else next((used_by[name] for name in node.output if name in used_by), None)
+        if call is None:
+            continue
+        for name in node.input:
+            used_by.setdefault(name, call)
+        scopes = [path for path, _ in call.meta.get("nn_module_stack", {}).values()]
+        for key, value in (("class_hierarchy", str([str(call.target)])), ("name_scopes", str([*scopes, call.name])),
+                           ("stack_trace", call.meta.get("stack_trace", ""))):
+            node.metadata_props.add(key=f"pkg.torch.onnx.{key}", value=value)
+
+
+def to_model(graph: Any) -> Any:
+    """A model with this graph of nodes of ONNX and of the domain "aten"."""
+    sets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid(DOMAIN, 1)]
+    return onnx.ModelProto(graph=graph, opset_import=sets, ir_version=IR_VERSION, producer_name="rulemill.torch")
+
+
+def written(model: Any, definitions: Optional[PathLike] = None) -> Tuple[Any, Mapping[str, Any]]:
+    """A model of the domain "aten" as rulemill writes it, and its report. Nodes that no definition reads are as they were."""
+    with tempfile.TemporaryDirectory(prefix="rulemill-") as folder:
+        file, result = pathlib.Path(folder) / "aten.onnx", pathlib.Path(folder) / "model.onnx"
+        onnx.save(model, str(file), save_as_external_data=model.ByteSize() > _LARGE)
+        try:
+            report = binary.run("info", file, "--roundtrip", result, *binary.option_words({"definitions": definitions}))
+        except Error as error:  # a definition has another type than the call, or no encoding
+            raise NotRead(error.message.replace(f"{file}: ", ""), 3) from None
+        found = onnx.load(str(result))
+    for each in [each for each in found.opset_import if each.domain == DOMAIN]:
+        found.opset_import.remove(each)
+    return found, report
+
+
+def _check_calls(model: Any, report: Mapping[str, Any]) -> None:
+    left = [node for node in model.graph.node if node.domain == DOMAIN]
+    if not left:
+        return
+    reasons = {row["op_type"].rpartition("aten.")[2]: row["reason"] for row in report["operators"] if row["reason"]}
+    node = left[0]
+    reason = reasons.get(node.op_type, "no definition reads it")
+    reason = "no definition reads it of whole numbers or truth values" if reason == "no float" else reason
+    raise NotRead(f"aten.{node.op_type} ({node.name}): {reason}", 3)
+
+
+__all__ = ["DOMAIN", "NotRead", "ONNX_TYPES", "is_input", "kind_of", "model_of", "read", "to_model", "to_tensor_proto", "written"]
