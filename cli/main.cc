@@ -109,7 +109,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
   try {
     if (rank == 0) cli::warn_of_definitions(options);
     chosen(context);
-  } catch (const runtime::Stop& error) {
+  } catch (const runtime::Error& error) {
     // Partial results are reported, too.
     if (!context.report.empty()) {
       context.report["error"] = error.what();
@@ -130,13 +130,13 @@ int main(int argc, char** argv) {
   std::unique_ptr<runtime::MpiSession> session;
   try {
     session = std::make_unique<runtime::MpiSession>();
-  } catch (const runtime::Stop& error) {
+  } catch (const runtime::Error& error) {
     std::fprintf(stderr, "rulemill: %s\n", error.what());
     return error.exit_code();
   }
   try {
     return run(*session, argc, argv);
-  } catch (const runtime::Stop& error) {
+  } catch (const runtime::Error& error) {
     return fail(*session, error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
     return fail(*session, "out of memory (" + runtime::describe_memory() + ")", 1);

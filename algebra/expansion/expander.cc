@@ -23,8 +23,6 @@ Expander::Expander(const syntax::Operator& op, const Parameters& parameters, con
   instance_.commutative = op.commutative && same_spread;
 }
 
-namespace {}  // namespace
-
 OperatorInstance Expander::expand(std::span<const std::uint32_t> ranks) {
   packs_ = *pack_lengths(op_, ranks, instance_.parameters);
   rank_ = ranks.empty() ? 0 : ranks[0];

@@ -172,6 +172,8 @@ MatchingValues matching_values(const GraphBank& bank, const IdentifiedModel& bef
         }
       }
     }
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error&) {
     return {};  // the models cannot be evaluated at these sizes
   }

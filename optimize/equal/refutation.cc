@@ -84,6 +84,8 @@ class RefutationSearch {
         try_draw();
         ++result_.draws;
       }
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error& error) {
       result_.reason = error.what();
     }

@@ -98,6 +98,8 @@ class WindowSamples {
     try {
       evaluator.run(values_, [&](std::size_t root, const auto& tensor) { tensors[root] = tensor; });
       draws_.push_back(std::move(tensors));
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error&) {  // ill-typed at these sizes
     }
   }

@@ -110,6 +110,8 @@ class WindowSearch {
     try {
       const double draws = std::min(3.0, max_range_operations / std::max(1.0, cost_.operations(before)));
       return find_overflow({bank_, before, after, cost_.sizes(), static_cast<std::uint32_t>(draws)}).has_value();
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error&) {
       return false;  // it cannot be evaluated at these sizes; the verifiers decide
     }

@@ -283,6 +283,8 @@ BenchmarkResult run_onnxruntime_benchmark(const std::vector<std::filesystem::pat
     timer.emplace(OnnxruntimeTimerOptions{options.helper, options.runtime, options.threads, options.timeout}, models,
                   inputs);
     return compare_models(*timer, options.seconds);
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error& error) {
     return skipped(error.what(), timer.has_value());
   }

@@ -27,6 +27,8 @@ std::optional<std::vector<InputTensor>> constant_values(const OnnxModel& model, 
     return answer->at("values") == tensors.size() ? std::optional(std::move(tensors)) : std::nullopt;
   } catch (const runtime::Json::exception&) {
     return std::nullopt;
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error&) {
     return std::nullopt;
   }

@@ -54,6 +54,8 @@ void require_runtime(const std::vector<std::string>& command, const std::string&
     reason = answer ? answer->at("reason").get<std::string>() : process.end_reason();
   } catch (const Json::exception&) {
     reason = malformed_answer;
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error& error) {
     reason = error.what();
   }
@@ -135,6 +137,8 @@ std::optional<VerificationResult> ask(Json query, const std::filesystem::path& b
   } catch (const Json::exception&) {
     why = malformed_answer;
     return std::nullopt;
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error& error) {
     why = error.what();
     return std::nullopt;

@@ -61,6 +61,8 @@ class ModelSelector {
     try {
       action();
       return true;
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::UsageError&) {
       throw;
     } catch (const runtime::Error& error) {

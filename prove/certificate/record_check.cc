@@ -62,6 +62,8 @@ class RecordChecker {
   RecordCheck run() {
     try {
       check_rule();
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error& error) {
       add_finding(error.what());
     } catch (const check::CheckError& error) {

@@ -48,6 +48,8 @@ ProofResult Prover::search(const algebra::TypedRule& typed, Search kind) {
     return {false, error.what};
   } catch (const LimitReached& limit) {
     return {false, limit.what};
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error& error) {  // for instance a number beyond 64 bits
     return {false, error.what()};
   }
@@ -224,6 +226,8 @@ Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<s
     }
   } catch (const LimitReached& limit) {
     set_reason(limit.what);
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error& error) {  // for instance a number beyond 64 bits
     set_reason(error.what());
   }

@@ -24,7 +24,7 @@ void on_first_rank(const Communicator& world, const std::function<void()>& actio
   if (world.is_root()) {
     try {
       action();
-    } catch (const Stop& error) {
+    } catch (const Error& error) {
       failure = std::to_string(error.exit_code()) + " " + error.what();
     }
   }

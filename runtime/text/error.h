@@ -1,5 +1,4 @@
-// Errors. A run that cannot continue throws an Error, which names the place, what was found and what was expected, or
-// is interrupted, which is no Error: what handles an error that it expects lets an interrupt through.
+// Errors. A run that cannot continue throws an Error, which names the place, what was found and what was expected.
 // Expected results (a refuted rule, a type that does not unify) are values, never exceptions.
 #pragma once
 
@@ -8,10 +7,11 @@
 
 namespace rulemill::runtime {
 
-/// The reason why a run ends. `where` is a place that the user can open: "file:line:column", a file, an option.
-class Stop : public std::runtime_error {
+/// The reason why a run cannot continue. `where` is a place that the user can open: "file:line:column", a file, an
+/// option.
+class Error : public std::runtime_error {
  public:
-  Stop(std::string where, std::string what)
+  Error(std::string where, std::string what)
       : std::runtime_error(where.empty() ? what : where + ": " + what), where_(std::move(where)) {}
 
   const std::string& where() const { return where_; }
@@ -20,12 +20,6 @@ class Stop : public std::runtime_error {
 
  private:
   std::string where_;
-};
-
-/// The reason why a run cannot continue.
-class Error : public Stop {
- public:
-  using Stop::Stop;
 };
 
 /// An invalid input: a definition, profile, model, rule file, shard.
@@ -50,9 +44,9 @@ class IoError : public Error {
 };
 
 /// A stop by a signal or a time limit. Running the same command again resumes.
-class Interrupted : public Stop {
+class Interrupted : public Error {
  public:
-  using Stop::Stop;
+  using Error::Error;
   int exit_code() const override { return 4; }
 };
 

@@ -41,6 +41,8 @@ void at_step(const std::string& file, int step, const Follow& follow) {
     follow();
   } catch (const Refused& refused) {
     fail(refused.what);
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error& error) {
     fail(std::string("cannot be read: ") + error.what());
   }

@@ -52,6 +52,8 @@ class GpuCosts final : public MeasuredCosts {
       if (const auto other = channels_last_plan(plan)) seconds = std::min(seconds, try_time(*other));
       // A single launch costs more than one of many, as in a model.
       return std::max(0.0, seconds - first_launch_seconds_) + launch_seconds_;
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error& error) {
       if (first_failure_.empty()) first_failure_ = error.what();
       // An unsupported node, or out of memory: the cost is unknown. A lost GPU is an error.
@@ -98,6 +100,8 @@ class GpuCosts final : public MeasuredCosts {
   double try_time(const Plan& plan) {
     try {
       return time_of(plan, std::nullopt);
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error&) {
       if (!executor_->failure().empty()) throw;
       return std::numeric_limits<double>::infinity();
@@ -231,6 +235,8 @@ class MeasuredLayoutCosts final : public ModelledLayoutCosts {
       const auto loaded = executor_->load(plan, {}, [](ValueId) { return std::vector<float>(); });
       loaded->run(random_inputs(plan));
       return loaded->time({}).median;
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error&) {
       const std::string failure = executor_->failure();
       if (!failure.empty()) throw runtime::Error("GPU", failure + ", while " + describe(query) + " was timed");

@@ -35,6 +35,8 @@ class GpuTimer final : public ModelTimer {
       std::string failure;
       try {
         load(model, opening);
+      } catch (const runtime::Interrupted&) {
+        throw;
       } catch (const runtime::Error& error) {
         if (plans_.empty() || !executor_->failure().empty()) throw;
         failure = error.what();

@@ -76,6 +76,8 @@ ModelPlan plan_model(const std::filesystem::path& model, const std::filesystem::
   try {
     result.plan =
         make_plan(*result.bank, import.outputs, result.sizes, KernelFusion::All, OpaqueNodes::AsInputs, layouts);
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error& error) {
     throw runtime::InputError(model.string(), std::string("cannot be planned for a GPU: ") + error.what());
   }

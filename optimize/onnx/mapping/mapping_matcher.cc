@@ -74,6 +74,8 @@ std::optional<MappingMatcher::Match> MappingMatcher::match(const MatchAttempt& a
     for (std::size_t i = 0; i < candidate.size(); ++i) parameters.insert_or_assign(names[i], candidate[i]);
     try {
       found = try_instance(attempt, parameters, bindings);
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error&) {
       return false;  // the operator rejects this value
     }

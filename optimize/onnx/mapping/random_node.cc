@@ -157,6 +157,8 @@ std::optional<RandomNode> random_node(algebra::Library& library, const GenericOn
                                       std::mt19937_64& random) {
   try {
     return NodeGenerator(library, generic, random).run(max_opset);
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error&) {
     return std::nullopt;  // the operator rejects these parameters
   }

@@ -52,6 +52,8 @@ class NodeResolver {
   bool try_mapping(const GenericOnnxMapping& mapping, bool broadcast) {
     try {
       return try_mapping_unguarded(mapping, broadcast);
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error& error) {
       return reject(error.what());
     }

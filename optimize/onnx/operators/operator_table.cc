@@ -167,6 +167,8 @@ std::optional<Movement> movement_of(const onnx::NodeProto& node, int opset, std:
   if (!can_move(node) || opset < found->since) return std::nullopt;
   try {
     return found->movement({node, opset, inputs, context}, output);
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error&) {
     return std::nullopt;  // a number beyond 64 bits
   }
@@ -191,6 +193,8 @@ std::vector<KnownTensor> evaluate_node(const onnx::NodeProto& node, int opset, s
     if (!is_movement && found->computation != nullptr && outputs.size() == 1)
       outputs[0] = found->computation(arguments).value_or(outputs[0]);
     for (KnownTensor& output : outputs) forget_small_dimensions(output, context);
+  } catch (const runtime::Interrupted&) {
+    throw;
   } catch (const runtime::Error&) {
     for (KnownTensor& output : outputs) output = {output.type};
   }
