@@ -82,6 +82,8 @@ class SubgraphSearch {
           verify(bank_, import_.outputs, reimported.outputs, context_.options.verification);
       if (result.is_equal()) return exported;
       warning = model_.origin() + ": " + result.reason;
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error& error) {
       warning = error.what();
     }

@@ -8,8 +8,6 @@
 #include "optimize/model/rounding.h"
 
 namespace rulemill::optimize {
-namespace {}  // namespace
-
 void RelativeErrors::merge(const RelativeErrors& other) {
   if (other.after > after) worst_element = other.worst_element;
   before = std::max(before, other.before);

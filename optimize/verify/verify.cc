@@ -185,6 +185,8 @@ class Comparison {
         fail("value " + (name.empty() ? "of " + bank_.instance(bank_.node_of(*value)).name : name) +
              " overflows on inputs on which all values of the model are finite");
       }
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error& error) {
       give_up(std::string("range: ") + error.what());
     }
@@ -206,6 +208,8 @@ class Comparison {
       if (growth.ratio <= chosen_input_allowance * options_.accuracy.max_error_ratio) return;
       fail(fmt::format("{}: on inputs that are chosen to make it grow, {}", pairs_[growth.root].name,
                        describe(growth.errors, bank_.value(originals_[growth.root]).type.data_type)));
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error& error) {
       give_up(std::string("chosen inputs: ") + error.what());
     }
@@ -219,6 +223,8 @@ class Comparison {
       }
       evaluator.run(originals_, [](std::size_t, const GraphEvaluator::TensorPtr&) {});
       return true;
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error&) {
       return false;
     }
@@ -254,6 +260,8 @@ class Comparison {
         if (result_.is_equal()) compare(pair, root % 2 == 0 ? *tensor : *other, root % 2 == 0 ? *other : *tensor, draw);
         pair.reference.reset();
       });
+    } catch (const runtime::Interrupted&) {
+      throw;
     } catch (const runtime::Error& error) {
       if (draw.size) fail(describe(draw) + ": the result is not computed: " + error.what());
       give_up(describe(draw) + ": " + error.what());
