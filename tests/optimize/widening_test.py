@@ -41,6 +41,11 @@ class Widening(Case):
                            "--proof", self.folder / "proof")
         return [node.op_type for node in onnx.load(self.result).graph.node], report
 
+    def report(self):
+        process = rulemill("optimize", self.model, "--rules", self.rules, "--no-benchmark", "--min-gain", 0)
+        self.assert_works(process)
+        return process.stdout
+
     def test_models_are_rewritten_and_no_proof_is_written(self):
         for nodes, expected in (
                 ([("Add", ["x", "z"], "a"), ("Log", ["a"], "b"), ("Exp", ["b"], "y")], ["Add"]),
@@ -73,6 +78,25 @@ class Widening(Case):
                 numpy.testing.assert_allclose(after[known], before[known], rtol=1e-4, atol=1e-5)
         return [fired["rule"].split("@")[0] for fired in report["fired"] if "->" in fired["text"]]
 
+    def test_the_report_says_where_a_result_is_proved_and_compared(self):
+        onnx.save(chain(("Add", ["x", "z"], "a"), ("Log", ["a"], "b"), ("Exp", ["b"], "y")), self.model)
+        text = self.report()
+        self.assertIn("proved where the model is defined", text)
+        self.assertEqual(text.count("verified by"), text.count("random inputs where the model is not NaN"), text)
+        onnx.save(chain(("Add", ["x", "z"], "a"), ("Relu", ["a"], "b"), ("Relu", ["b"], "y")), self.model)
+        self.assertNotIn("NaN", self.report())
+
+    def test_a_number_of_an_undefined_value_may_differ_as_negative_zeros_show(self):
+        found, report = self.optimized(("Log", ["x"], "a"), ("Log", ["z"], "b"), ("Sub", ["a", "b"], "c"), ("Exp", ["c"], "y"))
+        self.assertEqual((found, [fired["widens"] for fired in report["fired"]]), (["Div"], [True]))
+        x, z = numpy.full([6, 7], 2, numpy.float32), numpy.full([6, 7], 4, numpy.float32)
+        z[0, :3] = [-0.0, 0, -1]  # log(-0) is undefined; the operator returns -infinity
+        before, after = (onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, {"x": x, "z": z})[0]
+                         for path in (self.model, self.result))
+        numpy.testing.assert_array_equal(before[0, :3], [numpy.inf, numpy.inf, numpy.nan])
+        numpy.testing.assert_array_equal(after[0, :3], [-numpy.inf, numpy.inf, -2])
+        numpy.testing.assert_allclose(before[1:], after[1:], rtol=1e-5)
+
     def test_a_model_that_masks_keeps_its_numbers(self):
         divided = [("Div", ["x", "z"], "d", {}), ("MatMul", ["d", "w"], "p", {}), ("Mul", ["p", "z"], "q", {}), ("MatMul", ["x", "w"], "r", {}),
                    ("Equal", ["z", "zero"], "m", {})]
@@ -102,6 +126,14 @@ class Widening(Case):
                 self.assertEqual(self.compared([*quotient, (op, ["q", "w"], "y", {})], ["y"], kinds={"y": TensorProto.BOOL}), [])
         for op in ("Max", "Min"):
             self.assertEqual(self.compared([*quotient, (op, ["q", "w"], "y", {})], ["y"]), [])
+
+    def test_what_observes_a_value_is_in_a_subgraph(self):
+        branches = [helper.make_graph([helper.make_node("IsNaN" if name == "tests" else "Cast", ["q"], ["r"], **attributes)], name, [],
+                                      [helper.make_tensor_value_info("r", TensorProto.BOOL, None)])
+                    for name, attributes in (("tests", {}), ("casts", {"to": TensorProto.BOOL}))]
+        quotient = [("Div", ["x", "z"], "d", {}), ("Mul", ["d", "z"], "q", {}), ("ReduceSum", ["w"], "s", {"keepdims": 0})]
+        chosen = [("Greater", ["s", "zero"], "c", {}), ("If", ["c"], "y", {"then_branch": branches[0], "else_branch": branches[1]})]
+        self.assertEqual(self.compared([*quotient, *chosen], ["y"], kinds={"y": TensorProto.BOOL}), [])
 
     def test_what_observes_a_value_is_in_another_window(self):
         chain = [("Tanh", [f"t{i}"], f"t{i + 1}", {}) for i in range(60)]
