@@ -1,5 +1,8 @@
 #include "cli/exchange_process.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <chrono>
 
 #include "algebra/exchange/readings.h"
@@ -75,34 +78,15 @@ void ExchangeProcess::fail(const std::string& reason) const {
   throw runtime::Error("format " + format_, "its helper process failed: " + reason);
 }
 
-std::vector<algebra::ImportedRule> read_exchange_text(const std::string& format, const std::string& text,
-                                                      const std::string& origin, algebra::Library& library,
-                                                      algebra::TermBank& bank, algebra::Symbols& symbols) {
-  ExchangeProcess process({{"format", format}, {"text", text}, {"origin", origin}}, library);
-  const Json result = process.result();
-  std::vector<algebra::ImportedRule> rules;
-  for (const Json& each : result.at("statements")) {
-    const std::string name = each.at("name").get<std::string>(), place = each.at("place").get<std::string>();
-    if (!each.contains("readings")) {
-      rules.push_back({name, place, std::nullopt, each.at("problem").get<std::string>()});
-      continue;
-    }
-    const auto texts = each["readings"].get<std::vector<std::string>>();
-    const auto read = [&] {
-      if (each.contains("states_shapes"))
-        return algebra::rules_of({place, texts, each["states_shapes"].get<bool>(),
-                                  each.at("inferred_sizes").get<std::vector<std::string>>()},
-                                 library, bank, symbols);
-      // Of two sizes that typing equates, the one that was interned first remains: that which the text has first.
-      for (const std::string& size : each.at("sizes").get<std::vector<std::string>>()) symbols.size(size);
-      std::vector<algebra::Rule> readings;
-      for (const std::string& reading : texts)
-        readings.push_back(algebra::parse_reading(reading, place, library, bank, symbols));
-      return readings;
-    };
-    algebra::append_readings(name, place, read, rules);
-  }
-  return rules;
+std::vector<algebra::ImportedRule> read_exchange_file(const std::string& format, const std::string& bytes,
+                                                      const std::string& origin, const std::string& taso_table,
+                                                      algebra::Library& library, algebra::TermBank& bank,
+                                                      algebra::Symbols& symbols) {
+  Json request = {{"format", format}, {"text", bytes}, {"origin", origin}, {"table", taso_table}};
+  if (format == "taso")  // JSON has no bytes
+    request["text"] = fmt::format("{:02x}", fmt::join(std::vector<unsigned char>(bytes.begin(), bytes.end()), ""));
+  const Json result = ExchangeProcess(std::move(request), library).result();
+  return algebra::read_statements(result.at("statements"), library, bank, symbols);
 }
 
 }  // namespace rulemill::cli

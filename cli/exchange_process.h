@@ -35,9 +35,11 @@ class ExchangeProcess {
   runtime::Subprocess process_;
 };
 
-/// Reads a text in the format "egg" or "pdl": the file `origin`.
-std::vector<algebra::ImportedRule> read_exchange_text(const std::string& format, const std::string& text,
-                                                      const std::string& origin, algebra::Library& library,
-                                                      algebra::TermBank& bank, algebra::Symbols& symbols);
+/// Reads the bytes of the file `origin` in the format "egg", "pdl" or "taso". `taso_table` is the table of TASO's
+/// numbers; empty: data/imports/taso.toml.
+std::vector<algebra::ImportedRule> read_exchange_file(const std::string& format, const std::string& bytes,
+                                                      const std::string& origin, const std::string& taso_table,
+                                                      algebra::Library& library, algebra::TermBank& bank,
+                                                      algebra::Symbols& symbols);
 
 }  // namespace rulemill::cli

@@ -30,7 +30,7 @@ esac
 
 # clang-tidy needs the commands of a build without precompiled headers of another compiler, and the generated headers. It reads a folder as
 # one source, as the build does: most of its time goes into the headers of libraries.
-scripts/build.sh lint rule_set.pb.h taso_rules.pb.h model_proof.pb.h rulemill_build_header >/dev/null
+scripts/build.sh lint rule_set.pb.h model_proof.pb.h rulemill_build_header >/dev/null
 begin=$SECONDS
 if ((${#sources[@]} > 0)); then
   scripts/compiled_sources.py build/lint "${sources[@]}" |

@@ -13,7 +13,17 @@
 #include "algebra/terms/typing.h"
 
 namespace rulemill::algebra {
+namespace {
 
+using runtime::Json;
+
+constexpr std::size_t max_readings = 8;
+constexpr std::uint32_t max_read_rank = 4;
+
+/// In imported rules, a split without a position is at the end of the first argument of the nearest concatenation
+/// below: for each size parameter that cuts an axis and that no other size determines, adds its equality with the
+/// nearest boundary on that axis, if any, to the condition. Returns the rule unchanged if it does not type, or only
+/// under a narrowing.
 Rule infer_split_positions(const Rule& rule, TermBank& bank, Symbols& symbols) {
   const auto typed = try_typing(rule, bank, symbols);
   if (!typed || !typed->narrowing.conditions.empty()) return rule;
@@ -45,11 +55,6 @@ Rule infer_split_positions(const Rule& rule, TermBank& bank, Symbols& symbols) {
   return found ? result : rule;
 }
 
-namespace {
-
-constexpr std::size_t max_readings = 8;
-constexpr std::uint32_t max_read_rank = 4;
-
 using Ranks = std::map<std::string, std::uint32_t>;  // by variable
 
 struct Reading {
@@ -63,13 +68,14 @@ struct Reading {
 
 class Readings {
  public:
-  Readings(const Statement& statement, Library& library, TermBank& bank, Symbols& symbols)
+  Readings(const Json& statement, const std::vector<std::string>& texts, const std::string& place, Library& library,
+           TermBank& bank, Symbols& symbols)
       : library_(library),
         bank_(bank),
         symbols_(symbols),
-        states_shapes_(statement.states_shapes),
-        inferred_sizes_(statement.inferred_sizes.begin(), statement.inferred_sizes.end()) {
-    for (const std::string& text : statement.readings) readings_.push_back(read(text, statement.place));
+        states_shapes_(statement["states_shapes"].get<bool>()),
+        inferred_sizes_(statement.at("inferred_sizes").get<std::set<std::string>>()) {
+    for (const std::string& text : texts) readings_.push_back(read(text, place));
   }
 
   std::vector<Rule> rules() {
@@ -169,6 +175,25 @@ class Readings {
   std::vector<Reading> readings_;
 };
 
+std::vector<Rule> rules_of(const Json& statement, const std::string& place, Library& library, TermBank& bank,
+                           Symbols& symbols) {
+  const auto texts = statement["readings"].get<std::vector<std::string>>();
+  if (statement.contains("states_shapes")) return Readings(statement, texts, place, library, bank, symbols).rules();
+  // Of two sizes that typing equates, the one that was interned first remains: that which the text has first.
+  for (const std::string& size : statement.at("sizes").get<std::vector<std::string>>()) symbols.size(size);
+  std::vector<Rule> rules;
+  for (const std::string& text : texts) {
+    Rule rule = parse_rule(text, place, library, bank, symbols);
+    if (const auto typed = try_typing(rule, bank, symbols)) {
+      std::erase_if(rule.condition, [&](const SizeCondition& each) {
+        return std::ranges::find(typed->facts, each) != typed->facts.end();
+      });
+    }
+    rules.push_back(statement.contains("infers_positions") ? infer_split_positions(rule, bank, symbols) : rule);
+  }
+  return rules;
+}
+
 }  // namespace
 
 std::string without_place(const runtime::Error& error) {
@@ -176,40 +201,22 @@ std::string without_place(const runtime::Error& error) {
   return std::string(error.where().empty() ? message : message.substr(error.where().size() + 2));
 }
 
-void append_readings(const std::string& name, const std::string& place, const std::function<std::vector<Rule>()>& read,
-                     std::vector<ImportedRule>& rules) {
-  try {
-    std::vector<Rule> readings = read();
-    for (std::size_t r = 0; r < readings.size(); ++r) {
-      readings[r].id = readings.size() == 1 ? name : name + "_" + std::to_string(r + 1);
-      rules.push_back({readings[r].id, place, std::move(readings[r]), {}});
+std::vector<ImportedRule> read_statements(const Json& statements, Library& library, TermBank& bank, Symbols& symbols) {
+  std::vector<ImportedRule> rules;
+  for (const Json& each : statements) {
+    const std::string name = each.at("name").get<std::string>(), place = each.at("place").get<std::string>();
+    try {
+      if (!each.contains("readings")) throw runtime::InputError("", each.at("problem").get<std::string>());
+      std::vector<Rule> readings = rules_of(each, place, library, bank, symbols);
+      for (std::size_t r = 0; r < readings.size(); ++r) {
+        readings[r].id = readings.size() == 1 ? name : name + "_" + std::to_string(r + 1);
+        rules.push_back({readings[r].id, place, std::move(readings[r]), {}});
+      }
+    } catch (const runtime::InputError& error) {
+      rules.push_back({name, place, std::nullopt, without_place(error)});
     }
-  } catch (const runtime::InputError& error) {
-    rules.push_back({name, error.where(), std::nullopt, without_place(error)});
   }
-}
-
-Rule parse_reading(const std::string& text, const std::string& place, Library& library, TermBank& bank,
-                   Symbols& symbols) {
-  try {
-    Rule rule = parse_rule(text, place, library, bank, symbols);
-    if (const auto typed = try_typing(rule, bank, symbols)) {
-      std::erase_if(rule.condition, [&](const SizeCondition& each) {
-        return std::ranges::find(typed->facts, each) != typed->facts.end();
-      });
-    }
-    return rule;
-  } catch (const runtime::InputError& error) {
-    throw runtime::InputError(place, without_place(error));
-  }
-}
-
-std::vector<Rule> rules_of(const Statement& statement, Library& library, TermBank& bank, Symbols& symbols) {
-  try {
-    return Readings(statement, library, bank, symbols).rules();
-  } catch (const runtime::InputError& error) {
-    throw runtime::InputError(statement.place, without_place(error));
-  }
+  return rules;
 }
 
 }  // namespace rulemill::algebra

@@ -121,10 +121,8 @@ FileDescription describe_database(const Options& options, const fs::path& path) 
 }
 
 FileDescription describe_rules(const Options& options, const fs::path& path) {
-  algebra::Library library = load_library(options);
-  algebra::TermBank bank(library);
-  algebra::Symbols symbols;
-  const auto rules = read_rule_file(path, "", library, bank, symbols);
+  Terms terms(options);
+  const auto rules = read_rule_file(path, "", terms);
   const auto unreadable = std::ranges::count_if(rules, [](const auto& rule) { return !rule.rule; });
   const bool is_text = path.extension() == ".rules";
   return {is_text ? "rules as text" : "rules as TASO's protobuf",

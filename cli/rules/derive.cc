@@ -27,11 +27,9 @@ struct DeriveOptions {
 /// specialized to the ranks and parameters of the goals. The rules are assumed to be true.
 class Premises {
  public:
-  Premises(const DeriveOptions& options, const std::vector<algebra::ImportedRule>& goals, algebra::Library& library,
-           algebra::TermBank& bank, algebra::Symbols& symbols)
-      : bank_(bank), symbols_(symbols), deriver_(bank, symbols) {
-    const std::vector<algebra::ImportedRule> rules =
-        read_rule_file(options.from, options.taso_table, library, bank, symbols);
+  Premises(const DeriveOptions& options, const std::vector<algebra::ImportedRule>& goals, Terms& terms)
+      : bank_(terms.bank), symbols_(terms.symbols), deriver_(bank_, symbols_) {
+    const std::vector<algebra::ImportedRule> rules = read_rule_file(options.from, options.taso_table, terms);
     const auto is_core = [](const algebra::ImportedRule& rule) {
       return rule.rule && rule.rule->tier == algebra::Tier::Core;
     };
@@ -40,15 +38,16 @@ class Premises {
     for (const algebra::ImportedRule& rule : rules) {
       if (!rule.rule) throw runtime::InputError(rule.place, rule.problem);
       if (core_only && !is_core(rule)) continue;
-      const algebra::TypedRule typed = algebra::require_types(*rule.rule, bank, symbols, rule.place);
+      const algebra::TypedRule typed = algebra::require_types(*rule.rule, bank_, symbols_, rule.place);
       add(typed);
-      if (!algebra::is_general(typed.rule, bank)) continue;
+      if (!algebra::is_general(typed.rule, bank_)) continue;
       algebra::RuleRecord& record = general.emplace_back();
       record.rule = typed.rule;
       record.reversible = true;
     }
-    for (const algebra::RuleRecord& record : specialize(general, used_operators(goals), library, bank, symbols)) {
-      if (const auto typed = algebra::try_typing(record.rule, bank, symbols)) add(*typed);
+    for (const algebra::RuleRecord& record :
+         specialize(general, used_operators(goals), terms.library, bank_, symbols_)) {
+      if (const auto typed = algebra::try_typing(record.rule, bank_, symbols_)) add(*typed);
     }
   }
 
@@ -92,9 +91,8 @@ class Premises {
     algebra::UsedOperators found;
     for (const algebra::ImportedRule& goal : goals) {
       if (!goal.rule) continue;
-      for (const auto* side : {&goal.rule->source, &goal.rule->target}) {
-        for (const algebra::NodeId node : bank_.nodes(*side)) found.instances.insert(bank_.node(node).instance);
-      }
+      for (const algebra::NodeId node : algebra::nodes_of(*goal.rule, bank_))
+        found.instances.insert(bank_.node(node).instance);
     }
     return found;
   }
@@ -114,12 +112,9 @@ class Premises {
 };
 
 void derive_rules(Context& context, const DeriveOptions& options) {
-  algebra::Library library = load_library(context.options);
-  algebra::TermBank bank(library);
-  algebra::Symbols symbols;
-  const std::vector<algebra::ImportedRule> goals =
-      read_rule_file(options.file, options.taso_table, library, bank, symbols);
-  Premises premises(options, goals, library, bank, symbols);
+  Terms terms(context.options);
+  const std::vector<algebra::ImportedRule> goals = read_rule_file(options.file, options.taso_table, terms);
+  Premises premises(options, goals, terms);
   TextTable table({"rule", "result", "detail"});
   std::map<std::string, std::size_t> counts;
   std::optional<runtime::InputError> malformed;  // of the first such rule

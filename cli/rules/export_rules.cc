@@ -9,7 +9,6 @@
 
 #include "algebra/exchange/fixed_forms.h"
 #include "algebra/exchange/rule_data.h"
-#include "algebra/exchange/taso_writer.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
@@ -26,7 +25,6 @@
 namespace rulemill::cli {
 namespace {
 
-using algebra::ExportedRules;
 using algebra::Rule;
 using algebra::RuleRecord;
 using runtime::Json;
@@ -38,6 +36,13 @@ struct ExportOptions {
   /// onnxscript, pdl: all directions that can be matched, not only the one that reduces the cost at all sizes
   /// (costs_at_samples). egglog: also the derived rules.
   bool all_rules = false;
+};
+
+/// Rules as the program text of another system.
+struct ExportedRules {
+  std::string text;
+  std::vector<std::string> written = {};                          // names of the rules, in the file's order
+  std::vector<std::pair<std::string, std::string>> skipped = {};  // rules that the form cannot express, and why
 };
 
 /// The greatest rank in an egglog program: images, batches of matrices.
@@ -136,8 +141,7 @@ void send_record(const RuleRecord& record, const ExportOptions& options, Databas
 }
 
 void send_goals(const std::string& file, Database& database, ExchangeProcess& process) {
-  for (const algebra::ImportedRule& goal :
-       read_rule_file(file, {}, database.library, database.bank, database.symbols)) {
+  for (const algebra::ImportedRule& goal : read_rule_file(file, {}, database)) {
     if (!goal.rule) throw runtime::InputError(goal.place, goal.problem);
     const auto types = algebra::infer_types(*goal.rule, database.bank, database.symbols);
     if (const auto* error = std::get_if<algebra::TypeError>(&types)) {
@@ -159,10 +163,9 @@ ExportedRules export_program(const std::vector<RuleRecord>& records, const Expor
   if (!options.goals.empty()) send_goals(options.goals, database, process);
   process.send({{"end", true}});
   const Json result = process.result();
-  ExportedRules exported{
-      result.at("text").get<std::string>(), result.at("written").get<std::vector<std::string>>(), {}};
+  ExportedRules exported{result.at("text").get<std::string>(), result.at("written").get<std::vector<std::string>>()};
   for (const Json& each : result.at("skipped"))
-    exported.skipped.push_back({each.at("rule").get<std::string>(), each.at("reason").get<std::string>()});
+    exported.skipped.emplace_back(each.at("rule").get<std::string>(), each.at("reason").get<std::string>());
   return exported;
 }
 
@@ -197,11 +200,45 @@ ExportedRules export_text(const std::vector<RuleRecord>& records, const ExportOp
   return exported;
 }
 
+/// Exports the rules that reading their exported form gives back: TASO's has neither conditions nor shapes.
 ExportedRules export_taso(const std::vector<RuleRecord>& records, const ExportOptions& options, Database& database) {
-  std::vector<Rule> rules;
-  for (const RuleRecord& record : records) rules.push_back(record.rule);
-  const algebra::TasoTable table = load_taso_table(options.taso_table, database.library);
-  return algebra::write_taso_rules(rules, table, database.library, database.bank, database.symbols);
+  algebra::TermBank& bank = database.bank;
+  algebra::Symbols& symbols = database.symbols;
+  ExchangeProcess process({{"format", "taso"}, {"table", options.taso_table}}, database.library);
+  for (const RuleRecord& record : records) {
+    const auto typed = algebra::require_types(record.rule, bank, symbols, "rule " + record.rule.id);
+    process.send({{"form", algebra::rule_data(typed, {}, bank, symbols)}});
+  }
+  process.send({{"end", true}});
+  const Json result = process.result();
+  std::string all;
+  std::vector<std::string> forms;  // empty if there is none
+  for (const Json& each : result.at("rules")) {
+    const auto bytes = each.value("bytes", std::vector<unsigned char>());
+    all += forms.emplace_back(bytes.begin(), bytes.end());
+  }
+  std::multimap<std::string, Rule> readings;  // by place
+  for (algebra::ImportedRule& read :
+       read_exchange_file("taso", all, "forms", options.taso_table, database.library, bank, symbols)) {
+    auto typed = read.rule ? algebra::try_typing(*read.rule, bank, symbols) : std::nullopt;
+    if (typed) readings.emplace(read.place, std::move(typed->rule));
+  }
+  ExportedRules exported;
+  for (std::size_t i = 0, form = 0; i < records.size(); ++i) {
+    const Rule& rule = records[i].rule;
+    const auto [begin, end] = readings.equal_range(forms[i].empty() ? "" : "forms: rule " + std::to_string(++form));
+    const auto is_same = [&](const auto& reading) {
+      return algebra::is_renaming_of(reading.second, rule, bank, symbols);
+    };
+    if (std::any_of(begin, end, is_same)) {
+      exported.text += forms[i];
+      exported.written.push_back(rule.id);
+    } else {
+      exported.skipped.emplace_back(
+          rule.id, result["rules"][i].value("reason", "its condition or its shapes cannot be expressed"));
+    }
+  }
+  return exported;
 }
 
 ExportedRules export_as(const ExportOptions& options, const std::string& origin, Database& database) {
@@ -231,9 +268,9 @@ void export_rules(Context& context, const ExportOptions& options) {
   Database database(context.options);
   const ExportedRules exported = export_as(options, rules_file(context.options).filename().string(), database);
   std::map<std::string, std::size_t> reasons;
-  for (const algebra::SkippedRule& skipped : exported.skipped) {
-    ++reasons[skipped.reason];
-    context.report["skipped"].push_back({{"rule", skipped.rule}, {"reason", skipped.reason}});
+  for (const auto& [rule, reason] : exported.skipped) {
+    ++reasons[reason];
+    context.report["skipped"].push_back({{"rule", rule}, {"reason", reason}});
   }
   if (options.format != "text") context.report["rules"] = exported.written;
   runtime::write_file(options.file, exported.text);
@@ -252,16 +289,16 @@ struct KeyedRule {
 
 /// The well-typed rules of a file; counts the others.
 std::vector<KeyedRule> typed_rules(const std::string& file, const std::string& table, std::size_t& untyped,
-                                   algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
+                                   Terms& terms) {
   std::vector<KeyedRule> result;
-  for (const algebra::ImportedRule& foreign : read_rule_file(file, table, library, bank, symbols)) {
-    auto typed = foreign.rule ? algebra::try_typing(*foreign.rule, bank, symbols) : std::nullopt;
+  for (const algebra::ImportedRule& foreign : read_rule_file(file, table, terms)) {
+    auto typed = foreign.rule ? algebra::try_typing(*foreign.rule, terms.bank, terms.symbols) : std::nullopt;
     if (!typed) {
       ++untyped;
       continue;
     }
-    result.push_back({foreign.name, body_line(algebra::to_string(typed->rule, bank, symbols)),
-                      algebra::renaming_key(typed->rule, bank), std::move(typed->rule)});
+    result.push_back({foreign.name, body_line(algebra::to_string(typed->rule, terms.bank, terms.symbols)),
+                      algebra::renaming_key(typed->rule, terms.bank), std::move(typed->rule)});
   }
   return result;
 }
@@ -271,12 +308,10 @@ struct DiffOptions {
 };
 
 void diff(Context& context, const DiffOptions& options) {
-  algebra::Library library = load_library(context.options);
-  algebra::TermBank bank(library);
-  algebra::Symbols symbols;
+  Terms terms(context.options);
   std::size_t ill_typed_a = 0, ill_typed_b = 0;
-  const std::vector<KeyedRule> a = typed_rules(options.a, options.table, ill_typed_a, library, bank, symbols);
-  const std::vector<KeyedRule> b = typed_rules(options.b, options.table, ill_typed_b, library, bank, symbols);
+  const std::vector<KeyedRule> a = typed_rules(options.a, options.table, ill_typed_a, terms);
+  const std::vector<KeyedRule> b = typed_rules(options.b, options.table, ill_typed_b, terms);
   std::multimap<std::string, std::size_t> by_key;
   for (std::size_t i = 0; i < b.size(); ++i) by_key.emplace(b[i].key, i);
   std::vector<bool> matched(b.size(), false);
@@ -287,7 +322,7 @@ void diff(Context& context, const DiffOptions& options) {
     std::string same;
     const auto [begin, end] = by_key.equal_range(rule.key);
     for (auto at = begin; at != end; ++at) {
-      if (!algebra::is_renaming_of(rule.rule, b[at->second].rule, bank, symbols)) continue;
+      if (!algebra::is_renaming_of(rule.rule, b[at->second].rule, terms.bank, terms.symbols)) continue;
       matched[at->second] = true;
       if (same.empty()) same = b[at->second].name;
     }

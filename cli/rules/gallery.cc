@@ -33,15 +33,9 @@ Json gallery_json(const algebra::RuleRecord& record, Database& database) {
   const algebra::Types known_types = typed ? typed->types : algebra::Types{};
   const algebra::Rule& rule = typed ? typed->rule : record.rule;
   Json operators = Json::array();
-  std::size_t sizes[2] = {0, 0};
-  std::size_t side = 0;
-  for (const auto* roots : {&rule.source, &rule.target}) {
-    for (const algebra::NodeId node : bank.nodes(*roots)) {
-      const std::string& name = bank.library().instance(bank.node(node).instance).operator_name;
-      if (std::find(operators.begin(), operators.end(), name) == operators.end()) operators.push_back(name);
-    }
-    sizes[side] = bank.nodes(*roots).size();
-    ++side;
+  for (const algebra::NodeId node : algebra::nodes_of(rule, bank)) {
+    const std::string& name = bank.library().instance(bank.node(node).instance).operator_name;
+    if (std::find(operators.begin(), operators.end(), name) == operators.end()) operators.push_back(name);
   }
   const auto text_of = [&](const auto& each) { return algebra::to_string(each, database.symbols); };
   return {{"id", record.rule.id},
@@ -57,7 +51,7 @@ Json gallery_json(const algebra::RuleRecord& record, Database& database) {
           {"generality", generality(record, bank)},
           {"gain", gain_json(record, database)},
           {"ops", operators},
-          {"sizes", {sizes[0], sizes[1]}},
+          {"sizes", {bank.nodes(rule.source).size(), bank.nodes(rule.target).size()}},
           {"text", algebra::to_string(record.rule, bank, database.symbols)},
           {"certificate", record.certificate.text},
           {"left", algebra::draw_side(rule, rule.source, bank, database.symbols, known_types)},

@@ -26,8 +26,8 @@ struct ImportOptions {
 bool is_model(const std::string& file) { return std::filesystem::path(file).extension() == ".onnx"; }
 
 /// The rules of all files, with unique names. Two models in a row are one rule.
-std::vector<algebra::ImportedRule> read_all(const ImportOptions& options, algebra::Library& library,
-                                            algebra::TermBank& bank, algebra::Symbols& symbols) {
+std::vector<algebra::ImportedRule> read_all(const ImportOptions& options, Terms& terms) {
+  auto& [library, bank, symbols] = terms;
   std::vector<algebra::ImportedRule> all;
   std::set<std::string> names;
   for (std::size_t i = 0; i < options.files.size(); ++i) {
@@ -37,7 +37,7 @@ std::vector<algebra::ImportedRule> read_all(const ImportOptions& options, algebr
       throw runtime::InputError(file, "expected a second model after it: two models are one rule");
     for (algebra::ImportedRule& rule :
          is_pair ? std::vector{optimize::read_model_rule(file, options.files[++i], library, bank, symbols)}
-                 : read_rule_file(file, options.taso_table, library, bank, symbols)) {
+                 : read_rule_file(file, options.taso_table, terms)) {
       const std::string given = rule.name;
       for (int again = 2; !names.insert(rule.name).second; ++again) rule.name = given + "_" + std::to_string(again);
       if (rule.rule) rule.rule->id = rule.name;
@@ -48,10 +48,9 @@ std::vector<algebra::ImportedRule> read_all(const ImportOptions& options, algebr
 }
 
 void import(Context& context, const ImportOptions& options) {
-  algebra::Library library = load_library(context.options);
-  algebra::TermBank bank(library);
-  algebra::Symbols symbols;
-  const std::vector<algebra::ImportedRule> rules = read_all(options, library, bank, symbols);
+  Terms terms(context.options);
+  auto& [library, bank, symbols] = terms;
+  const std::vector<algebra::ImportedRule> rules = read_all(options, terms);
   const prove::ProverOptions prover;
   const std::vector<ImportVerdict> verdicts = prove::prove_imported_rules(rules, library, bank, symbols, prover);
   std::vector<ImportPlacement> places;

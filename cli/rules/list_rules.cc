@@ -1,5 +1,6 @@
 // `rulemill rules list|show`: the rules of a database, or the rejected candidates of a run.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -140,21 +141,15 @@ std::map<std::string, std::string> special_cases(Database& database) {
 using algebra::RuleRecord;
 
 bool uses_operator(const RuleRecord& record, const algebra::TermBank& bank, const std::vector<std::string>& names) {
-  for (const auto& side : {record.rule.source, record.rule.target}) {
-    for (const auto node : bank.nodes(side)) {
-      const std::string& name = bank.library().instance(bank.node(node).instance).operator_name;
-      if (std::ranges::find(names, name) != names.end()) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(algebra::nodes_of(record.rule, bank), [&](algebra::NodeId node) {
+    const std::string& name = bank.library().instance(bank.node(node).instance).operator_name;
+    return std::ranges::find(names, name) != names.end();
+  });
 }
 
 /// True if no variable has a dimension that can exceed 1.
 bool is_degenerate(const algebra::Rule& rule, const algebra::TermBank& bank) {
-  std::vector<algebra::TermId> roots = rule.source;
-  roots.insert(roots.end(), rule.target.begin(), rule.target.end());
-  const auto variables = bank.variables(roots);
-  return std::ranges::all_of(variables, [&](algebra::TermId variable) {
+  return std::ranges::all_of(bank.variables(algebra::outputs_of(rule)), [&](algebra::TermId variable) {
     const auto place = std::ranges::find(rule.variables, variable) - rule.variables.begin();
     const algebra::Shape& shape = rule.shapes.at(static_cast<std::size_t>(place));
     return !shape.empty() && std::ranges::all_of(shape, [](const algebra::Poly& dim) { return dim.constant() == 1; });
@@ -265,16 +260,6 @@ void list(Context& context, const Filter& filter) {
   context.print(table.text() + "\n" + totals + "\n");
 }
 
-std::string shapes_text(const std::vector<std::vector<std::int64_t>>& example) {
-  std::string text;
-  for (const auto& shape : example) {
-    text += text.empty() ? "[" : ", [";
-    for (std::size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
-    text += "]";
-  }
-  return text;
-}
-
 /// Draws both sides as graphs, followed by their nodes with types.
 std::string draw(const algebra::Rule& rule, Database& database) {
   const auto typed = algebra::try_typing(rule, database.bank, database.symbols);
@@ -296,7 +281,7 @@ void show(Context& context, const std::string& id, bool certificate) {
     context.print(std::string("reversible   ") + (record.reversible ? "yes" : "no") + "\n");
     const std::vector<std::string> assumed = algebra::assumed_laws(record.rule, database.bank);
     for (const std::string& law : assumed) context.print("assumes      " + law + "\n");
-    if (!record.example.empty()) context.print("example      " + shapes_text(record.example) + "\n");
+    if (!record.example.empty()) context.print(fmt::format("example      {}\n", fmt::join(record.example, ", ")));
     if (certificate) context.print("\n" + record.certificate.text + "\n");
     context.report = rule_json(record, database.bank, database.symbols);
     context.report["drawing"] = draw(record.rule, database);

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "algebra/terms/rule_text.h"
 #include "cli/exchange_process.h"
-#include "cli/shipped_files.h"
 #include "prove/certificate/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
@@ -15,31 +15,28 @@ namespace rulemill::cli {
 
 using algebra::ImportedRule;
 
+namespace {
+
+/// True if the bytes are protobuf rather than text.
+bool is_binary(std::string_view bytes) {
+  return std::ranges::any_of(bytes, [](char c) { return c >= 0 && c < ' ' && c != '\n' && c != '\t' && c != '\r'; });
+}
+
+}  // namespace
+
+Terms::Terms(const Options& options) : library(load_library(options)), bank(library) {}
+
 Database::Database(const Options& options)
-    : library(load_library(options)),
-      bank(library),
-      rules(algebra::load_rule_set(rules_file(options), library, bank, symbols)) {}
+    : Terms(options), rules(algebra::load_rule_set(rules_file(options), library, bank, symbols)) {}
 
 const char* tier_name(algebra::Tier tier) {
-  switch (tier) {
-    case algebra::Tier::Core:
-      return "core";
-    case algebra::Tier::Derived:
-      return "derived";
-    default:
-      return "none";
-  }
+  constexpr const char* names[] = {"none", "core", "derived"};
+  return names[static_cast<std::size_t>(tier)];
 }
 
 const char* proof_name(algebra::Certificate::Kind kind) {
-  switch (kind) {
-    case algebra::Certificate::Kind::Definitions:
-      return "definitions";
-    case algebra::Certificate::Kind::Derivation:
-      return "derivation";
-    default:
-      return "none";
-  }
+  constexpr const char* names[] = {"none", "definitions", "derivation"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 runtime::Json rule_json(const algebra::RuleRecord& record, const algebra::TermBank& bank,
@@ -73,39 +70,29 @@ void add_taso_table_option(CLI::App& app, Options& options, std::string& table) 
                      "operators and parameters of the numbers in TASO's files; default: data/imports/taso.toml"));
 }
 
-algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library) {
-  return algebra::TasoTable::load(
-      given.empty() ? data_folder() / "imports" / "taso.toml" : std::filesystem::path(given), library);
-}
-
-std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
-                                         algebra::Library& library, algebra::TermBank& bank,
-                                         algebra::Symbols& symbols) {
+std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table, Terms& terms) {
   const bool folder = std::filesystem::is_directory(file);
   const std::filesystem::path path = folder ? file / "rules.rmdb" : file;
-  std::vector<ImportedRule> rules;
   if (path.extension() == ".rmdb") {
-    for (algebra::RuleRecord& record : algebra::load_rule_set(path, library, bank, symbols).rules) {
+    std::vector<ImportedRule> rules;
+    for (algebra::RuleRecord& record : algebra::load_rule_set(path, terms.library, terms.bank, terms.symbols).rules) {
       const std::string id = record.rule.id;
       rules.push_back({id, path.string() + ": rule " + id, std::move(record.rule), {}});
     }
     return rules;
   }
   const std::string bytes = runtime::read_file(path);
-  std::string expected = "'rule NAME(…)' or TASO's protobuf";
-  if (path.extension() == ".egg") {
-    rules = read_exchange_text("egg", bytes, path.string(), library, bank, symbols);
-    expected = "(rewrite …) or NAME: SOURCE => TARGET";
-  } else if (path.extension() == ".pdl" || path.extension() == ".mlir") {
-    rules = read_exchange_text("pdl", bytes, path.string(), library, bank, symbols);
-    expected = "pdl.pattern";
-  } else if (algebra::is_binary(bytes)) {
-    return algebra::parse_taso_rules(bytes, path.string(), load_taso_table(table, library), library, bank, symbols);
-  } else {
-    rules = algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols);
-  }
-  if (rules.empty()) throw runtime::InputError(path.string(), "has no rules; expected " + expected);
-  return rules;
+  const bool is_egg = path.extension() == ".egg", is_pdl = path.extension() == ".pdl" || path.extension() == ".mlir";
+  const std::string format = is_egg ? "egg" : is_pdl ? "pdl" : is_binary(bytes) ? "taso" : "";
+  std::vector<ImportedRule> rules =
+      format.empty()
+          ? algebra::parse_imported_rules(bytes, path.string(), terms.library, terms.bank, terms.symbols)
+          : read_exchange_file(format, bytes, path.string(), table, terms.library, terms.bank, terms.symbols);
+  if (!rules.empty() || format == "taso") return rules;
+  const char* expected = is_egg   ? "(rewrite …) or NAME: SOURCE => TARGET"
+                         : is_pdl ? "pdl.pattern"
+                                  : "'rule NAME(…)' or TASO's protobuf";
+  throw runtime::InputError(path.string(), std::string("has no rules; expected ") + expected);
 }
 
 void require_valid_certificates(const std::filesystem::path& database, const algebra::RuleSet& rules,

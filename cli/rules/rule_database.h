@@ -5,16 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "algebra/exchange/taso_reader.h"
 #include "algebra/rules/rule_set.h"
+#include "algebra/terms/rule_text.h"
 #include "cli/command.h"
 
 namespace rulemill::cli {
 
-struct Database {
+/// The definitions of --definitions, and terms of their operators.
+struct Terms {
   algebra::Library library;
   algebra::TermBank bank;
   algebra::Symbols symbols;
+
+  explicit Terms(const Options& options);
+};
+
+struct Database : Terms {
   algebra::RuleSet rules;
 
   /// Loads the database of --rules.
@@ -30,15 +36,12 @@ std::string body_line(const std::string& text);
 
 /// --taso-table
 void add_taso_table_option(CLI::App& app, Options& options, std::string& table);
-/// Loads `given`, or data/imports/taso.toml if it is empty.
-algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library);
 
 /// Reads the rules of a file: a rule database (*.rmdb, or a folder with rules.rmdb), TASO's protobuf, a text of egg or
 /// egglog (*.egg), MLIR patterns in PDL (*.pdl, *.mlir), or text.
 /// Throws InputError for other files.
 std::vector<algebra::ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
-                                                  algebra::Library& library, algebra::TermBank& bank,
-                                                  algebra::Symbols& symbols);
+                                                  Terms& terms);
 
 /// Checks the certificates of these rules of a loaded database, and of the rules that their derivations use. A label
 /// such as "core" proves nothing: the statement of a rule may have been altered. Throws InputError that names the first

@@ -1,5 +1,4 @@
-// Rule files: the database, TASO's protobuf, certificates.
-#include "algebra/exchange/taso_reader.h"
+// Rule files: the database, certificates.
 #include "algebra/rules/rule_set.h"
 #include "algebra/rules/rule_set_format.h"
 #include "algebra/sizes/checked.h"
@@ -35,15 +34,6 @@ std::string seal_database(const std::string& bytes) {
   return content + algebra::checksum_field(content);
 }
 
-void read_taso_rules(ByteView bytes) {
-  static const auto table = algebra::TasoTable::load("data/imports/taso.toml", shipped());
-  algebra::TermBank bank(shipped());
-  algebra::Symbols symbols;
-  for (const auto& rule : algebra::parse_taso_rules(text_of(bytes), "fuzzed.pb", table, shipped(), bank, symbols)) {
-    if (rule.rule) algebra::infer_types(*rule.rule, bank, symbols);
-  }
-}
-
 /// Checks a certificate as `rulemill check` does, up to the solver's queries.
 void read_certificate(ByteView bytes) {
   const prove::CertificateText certificate = prove::parse_certificate(text_of(bytes), "fuzzed.txt");
@@ -67,7 +57,6 @@ void read_certificate(ByteView bytes) {
 
 void add_rule_set_parsers(std::vector<Parser>& parsers) {
   parsers.push_back({"database", "fuzzed.rmdb", read_database, "rulemill.proto.RuleSet", seal_database, {}, {}});
-  parsers.push_back({"taso", "fuzzed.pb", read_taso_rules, "rulemill.taso.RuleCollection", nullptr, {}, {}});
   parsers.push_back({"certificates",
                      "fuzzed.txt",
                      read_certificate,

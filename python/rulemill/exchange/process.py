@@ -16,9 +16,9 @@ from .errors import Problem
 from .rules import Data
 
 #: The module of each format that has `write`, and of each that has `read`.
-WRITERS = {"onnxscript": "onnxscript_writer", "pdl": "pdl_writer", "egglog": "egglog_writer", "definition": "definition_writer",
-           "function": "function_model"}
-READERS = {"egg": "egg_reader", "pdl": "pdl_reader"}
+WRITERS = {"onnxscript": "onnxscript_writer", "pdl": "pdl_writer", "egglog": "egglog_writer", "taso": "taso_writer",
+           "definition": "definition_writer", "function": "function_model"}
+READERS = {"egg": "egg_reader", "pdl": "pdl_reader", "taso": "taso_reader"}
 
 
 def send(message: Data) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pathlib
+import os
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Union
 
 from .errors import NotExpressible, Problem
 from .rules import Data
 from .sizes import Expression, Size, number, parse_size, python_text
+from .toml_tables import read_table
 
 COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 # How a broadcast input has a dimension.
@@ -131,34 +132,17 @@ def names_of(data: Data, result: Optional[List[Size]]) -> Dict[str, Value]:
     return names if result is None else {**names, "result": list(result)}
 
 
-def _parse_toml(path: pathlib.Path, text: str) -> Data:
-    try:
-        import tomllib as toml
-    except ImportError:
-        try:
-            import tomli as toml  # type: ignore[import-not-found,no-redef]
-        except ImportError:
-            raise Problem(str(path), "cannot be read: Python before 3.11 needs the package tomli") from None
-    try:
-        return toml.loads(text)
-    except toml.TOMLDecodeError as error:
-        raise Problem(str(path), str(error)) from None
-
-
 class Table:
     """The forms of all operators. Operators that the definitions lack are allowed: the table includes those of XLA."""
 
     def __init__(self, folder: str, operators: Mapping[str, Data]) -> None:
         self.forms: List[Form] = []
         self.reasons: Dict[str, str] = {}  # of operators that have no form
-        path = pathlib.Path(folder, "exports", "stablehlo.toml")
-        text, self.place = path.read_text(encoding="utf-8"), str(path)
-        root = _parse_toml(path, text)
+        self.place = os.path.join(folder, "exports", "stablehlo.toml")
+        root, entries = read_table(self.place)
         self.check(root, {"forms": list, "without": list})
         for key in root:
-            lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip() == f"[[{key}]]"]
-            for line, entry in zip(lines, root[key]):
-                self.place = f"{path}:{line}"
+            for self.place, entry in entries[key]:
                 (self.add_forms if key == "forms" else self.add_reason)(entry, operators)
 
     def check(self, table: Any, fields: Mapping[str, type]) -> None:
