@@ -71,13 +71,11 @@ struct Wanted {
 
 /// Proves the rules of a file, and adds them to a database.
 void add_stated_rules(const fs::path& stated, const fs::path& database, const Options& options) {
-  algebra::Library library = load_library(options);
-  algebra::TermBank bank(library);
-  algebra::Symbols symbols;
+  Terms terms(options);
+  auto& [library, bank, symbols] = terms;
   algebra::RuleSet rules = algebra::load_rule_set(database, library, bank, symbols);
   const prove::ProverOptions prover;
-  const auto verdicts =
-      prove::prove_imported_rules(read_rule_file(stated, {}, library, bank, symbols), library, bank, symbols, prover);
+  const auto verdicts = prove::prove_imported_rules(read_rule_file(stated, {}, terms), library, bank, symbols, prover);
   for (const prove::ImportVerdict& verdict : verdicts) {
     if (verdict.status != prove::RuleStatus::Proved)
       throw runtime::Error(verdict.place, verdict.name + " is not proved: " + verdict.detail);

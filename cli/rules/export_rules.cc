@@ -247,14 +247,14 @@ ExportedRules export_as(const ExportOptions& options, const std::string& origin,
     if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) records.push_back(record);
   }
   if (options.format == "text") return export_text(records, options, origin, database);
-  std::vector<algebra::SkippedRule> widening;
+  std::vector<std::string> widening;
   std::erase_if(records, [&](const RuleRecord& each) {
-    if (each.rule.widens) widening.push_back({each.rule.id, "it only widens"});
+    if (each.rule.widens) widening.push_back(each.rule.id);
     return each.rule.widens;
   });
   ExportedRules exported = options.format == "taso" ? export_taso(records, options, database)
                                                     : export_program(records, options, origin, database);
-  exported.skipped.insert(exported.skipped.end(), widening.begin(), widening.end());
+  for (const std::string& rule : widening) exported.skipped.emplace_back(rule, "it only widens");
   return exported;
 }
 
