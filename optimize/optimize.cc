@@ -249,6 +249,13 @@ class Optimization {
     summary_.patterns = matcher_.patterns().size();
   }
 
+  /// Returns the cheapest graph found.
+  const Candidate& best() const { return found_.best.at(0); }
+  /// Returns profiles of it.
+  std::vector<WindowProfile> profiles() {
+    return window_profiles(bank_, cost_, best().outputs, terms_, subgraph_context_.rules);
+  }
+
   /// Selects the fastest candidate that passes verification.
   void select() {
     const Candidate unchanged{import_.outputs, cost_.graph_seconds(import_.outputs), {}};
@@ -356,13 +363,17 @@ class Optimization {
   Summary summary_;
 };
 
+void restrict_domains(algebra::Library& library, const Options& options, const ModelFiles& files) {
+  std::set<std::string> domains = files.model.domains();
+  domains.insert(options.domains.begin(), options.domains.end());
+  library.restrict_domains(std::move(domains));
+}
+
 Summary run_passes(const Options& options, ModelFiles files, algebra::Library& library, algebra::TermBank& terms,
                    algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules,
                    const std::function<void(const Summary&)>& before_writing) {
   begin_step(options, "importing the model");
-  std::set<std::string> domains = files.model.domains();
-  domains.insert(options.domains.begin(), options.domains.end());
-  library.restrict_domains(std::move(domains));
+  restrict_domains(library, options, files);
   Optimization optimization(options, std::move(files), library, terms, symbols, rules);
   if (!options.explain.empty()) {
     Summary summary;
@@ -379,6 +390,37 @@ Summary run_passes(const Options& options, ModelFiles files, algebra::Library& l
   return optimization.summary();
 }
 
+/// The rules of some databases, with what the search finds by them.
+struct SearchedRules {
+  std::vector<std::filesystem::path> paths;
+  std::vector<RuleDatabase> databases;
+  std::vector<algebra::RuleRecord> rules;
+  double seconds = 0;  // of the best graph, by the cost model
+};
+
+/// Adds a database of rules that are discovered at the costliest places of the best graph, if they lead to a better
+/// one.
+void add_discovered_rules(SearchedRules& known, const Options& options, const ModelFiles& files,
+                          algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols) {
+  restrict_domains(library, options, files);
+  const auto search = [&](SearchedRules& searched) {
+    Optimization optimization(options, files, library, terms, symbols, searched.rules);
+    optimization.search();
+    searched.seconds = optimization.best().seconds;
+    return optimization.profiles();
+  };
+  begin_step(options, "searching for places without rules");
+  const std::filesystem::path found = options.discover(search(known));
+  if (found.empty()) return;
+  begin_step(options, "searching by the rules found");
+  SearchedRules all{known.paths, {}, {}};
+  all.paths.push_back(found);
+  all.databases = load_databases(all.paths, library, terms, symbols);
+  all.rules = join_rules(all.databases);
+  search(all);
+  if (all.seconds < known.seconds) known = std::move(all);
+}
+
 }  // namespace
 
 Summary run(const Options& options) {
@@ -389,16 +431,18 @@ Summary run(const Options& options) {
   begin_step(options, "reading the rules");
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
-  const std::vector<RuleDatabase> databases =
-      load_databases(options.rules.empty() ? options.default_rules() : options.rules, library, terms, symbols);
+  SearchedRules known{options.rules.empty() ? options.default_rules() : options.rules, {}, {}};
+  known.databases = load_databases(known.paths, library, terms, symbols);
+  known.rules = join_rules(known.databases);
+  if (options.discover) add_discovered_rules(known, options, files, library, terms, symbols);
   const auto check_fired = [&](const Summary& found) {
     if (!options.rule_check) return;
     std::set<std::string> fired;
     for (const Summary::FiredRule& rule : found.fired) fired.insert(rule.id);
-    check_fired_rules(databases, fired, options.rule_check, library, terms, symbols);
+    check_fired_rules(known.databases, fired, options.rule_check, library, terms, symbols);
   };
-  Summary summary = run_passes(options, std::move(files), library, terms, symbols, join_rules(databases), check_fired);
-  summary.rules = runtime::join_text(databases, [](const RuleDatabase& each) { return each.file.string(); });
+  Summary summary = run_passes(options, std::move(files), library, terms, symbols, known.rules, check_fired);
+  summary.rules = runtime::join_text(known.databases, [](const RuleDatabase& each) { return each.file.string(); });
   return summary;
 }
 

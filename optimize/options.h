@@ -12,6 +12,7 @@
 #include "optimize/cost/input_shapes.h"
 #include "optimize/search/search_options.h"
 #include "optimize/search/search_result.h"
+#include "optimize/profiles/window_profiles.h"
 #include "optimize/verify/benchmark.h"
 #include "optimize/verify/verify.h"
 
@@ -30,6 +31,8 @@ struct Options {
   std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
   /// Returns the databases if `rules` is empty. Called once the model has been read, since it may take long.
   std::function<std::vector<std::filesystem::path>()> default_rules;
+  /// Returns a database of rules for the model that `rules` lack, empty if there is none; no function: none is wanted.
+  std::function<std::filesystem::path(const std::vector<WindowProfile>& profiles)> discover;
   RuleCheck rule_check;                   // of the rules that fired, before a result is written; empty: none
   ResultProof result_proof;               // empty: none
   std::filesystem::path operators;        // folder of definitions

@@ -1,6 +1,8 @@
 // `rulemill optimize MODEL.onnx --rules RULES --out FASTER.onnx`: applies a rule database to a model.
 #include "optimize/optimize.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +13,7 @@
 #include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
 #include "cli/rules/default_rules.h"
+#include "cli/rules/model_rules.h"
 #include "cli/rules/rule_database.h"
 #include "cli/shipped_files.h"
 #include "cli/step_progress.h"
@@ -21,6 +24,7 @@
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/report/report.h"
 #include "optimize/verify/onnxruntime.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
 #include "runtime/text/error.h"
 
@@ -37,6 +41,9 @@ struct OptimizeOptions {
   std::string cost_table;
   std::optional<double> min_gain;
   bool no_benchmark = false, strict = false;
+  bool discover = false;
+  double discover_seconds = 60;
+  std::string keep_rules;
 };
 
 const std::map<std::string, optimize::SearchMethod> searches = {{"saturate", optimize::SearchMethod::Saturation},
@@ -59,14 +66,20 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-optimize::Summary optimize_model(optimize::Options& options, const std::string& runtime, const Context& context,
-                                 std::vector<DefaultRules>& defaults) {
+optimize::Summary optimize_model(optimize::Options& options, const OptimizeOptions& given, const Context& context,
+                                 std::vector<DefaultRules>& defaults, ModelRules& discovered) {
   StepProgress progress(context.progress, options.model.filename().string());
   options.on_step = [&](const std::string& step) { progress.begin(step); };
+  if (given.discover) {
+    options.discover = [&](const std::vector<optimize::WindowProfile>& profiles) {
+      discovered = discover_model_rules(profiles, context.options, given.discover_seconds, options.on_step);
+      return discovered.database;
+    };
+  }
   options.default_rules = [&] {
     progress.clear();
     defaults = {default_rules(context)};
-    if (auto more = runtime_rules(context, runtime)) defaults.push_back(std::move(*more));
+    if (auto more = runtime_rules(context, given.runtime)) defaults.push_back(std::move(*more));
     std::vector<std::filesystem::path> databases;
     for (const DefaultRules& each : defaults) databases.push_back(each.database);
     return databases;
@@ -102,11 +115,16 @@ void run(Context& context, const OptimizeOptions& given) {
   options.calibration = optimize::calibration_file(data_folder() / "runtimes");
   options.domains = runtime_domains.at(given.runtime);
   options.search.method = searches.at(given.search);
+  ModelRules discovered;
+  const auto databases = [&] {
+    std::vector<std::filesystem::path> all = options.rules.empty() ? options.default_rules() : options.rules;
+    if (!discovered.database.empty()) all.push_back(discovered.database);
+    return all;
+  };
   options.verification.definitions_only = given.verifier == "definitions";
   if (!options.verification.definitions_only) options.verification.onnxruntime = verifier_command();
   if (given.verifier == "rules") {
-    options.verification.by_rules = equality_verifier(
-        [&options] { return options.rules.empty() ? options.default_rules() : options.rules; }, context.options);
+    options.verification.by_rules = equality_verifier(databases, context.options);
   }
   options.type_helper = type_helper_command();
   options.benchmark.enabled = !given.no_benchmark;
@@ -137,9 +155,11 @@ void run(Context& context, const OptimizeOptions& given) {
   }
   if (!given.proof.empty() && options.out == "-")
     throw runtime::UsageError("--proof", "needs a result in a file, found --out -");
+  const std::filesystem::path kept =
+      given.keep_rules.empty() ? std::filesystem::path() : writable_database(given.keep_rules);
   if (!given.proof.empty()) options.result_proof = searched_proof;
   std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
-  const optimize::Summary summary = optimize_model(options, given.runtime, context, defaults);
+  const optimize::Summary summary = optimize_model(options, given, context, defaults, discovered);
   if (!options.explain.empty()) {
     context.report = {{"explanations", optimize::to_json(summary.explanations)}};
     return context.print(optimize::to_text(summary.explanations));
@@ -149,8 +169,18 @@ void run(Context& context, const OptimizeOptions& given) {
     std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
+  if (given.discover) {
+    const ModelRules& found = discovered;
+    context.print(fmt::format("discovered: rules at {} of {} places, {} tried, {:.0f} s\n",
+                              found.database.empty() ? 0 : found.with_rules, found.places.size(), found.tried,
+                              found.seconds));
+    context.report["discovered"] = {
+        {"places", found.places}, {"tried", found.tried}, {"with_rules", found.with_rules}, {"seconds", found.seconds}};
+    if (!kept.empty() && !found.database.empty()) runtime::write_file(kept, runtime::read_file(found.database));
+  }
   if (!given.proof.empty()) {
     for (const DefaultRules& each : defaults) options.rules.push_back(each.database);
+    if (!discovered.database.empty()) options.rules.push_back(discovered.database);
     const optimize::EqualityResult shown =
         prove_result(context.options, options.model, options.out, options.rules, given.proof, summary.proof);
     context.print(optimize::written_proof_text(shown));
@@ -274,10 +304,25 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       ->add_flag("--only-clean", given->options.only_clean,
                  "only fold constants and remove identities, duplicates and unused nodes; needs no rules")
       ->excludes("--rules");
+  auto* discover =
+      optimize
+          ->add_flag("--discover", given->discover,
+                     "discover rules that the databases lack at the model's costliest places, and use them, too")
+          ->excludes("--only-clean");
+  optimize
+      ->add_option("--discover-seconds", given->discover_seconds, "time for --discover, seconds; longer with a proof")
+      ->check(real_number(1, 86400))
+      ->needs(discover);
+  options.files
+      .writes(optimize->add_option("--keep-rules", given->keep_rules,
+                                   "database for the rules that --discover finds (*.rmdb), or a folder for rules.rmdb"),
+              PathKind::NewDatabase)
+      ->needs(discover);
   optimize->add_flag("--strict", given->strict, "exit with code 1 if a cheaper model was found but not used");
-  optimize->add_option(
-      "--explain", given->options.explain,
-      "explain why this rule (by id), or every rule at this node (by name), did not apply; do not search");
+  optimize
+      ->add_option("--explain", given->options.explain,
+                   "explain why this rule (by id), or every rule at this node (by name), did not apply; do not search")
+      ->excludes("--discover");
   options.files.writes(optimize->add_option(
       "--report", given->report, "write an HTML page with a table, the rules, and the graph before and after"));
   auto* input_shape =

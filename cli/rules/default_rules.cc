@@ -5,6 +5,7 @@
 #include <sys/file.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -30,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::hours timeout{2};
+constexpr double max_seconds = 7200;
 
 /// "models-0123456789abcdef.rmdb", with a digest of everything that determines the rules.
 std::string file_name(const fs::path& profiles, const fs::path& stated, const Options& options) {
@@ -91,18 +92,9 @@ void discover(const Wanted& wanted, const fs::path& database, const Options& opt
   runtime::require_writable_folder(database.parent_path());
   fs::path work = database;
   work.replace_extension(".making");
-  std::vector<std::string> command{runtime::current_executable().string(), "discover", "--no-sync"};
-  for (const auto& [option, value] : {std::pair<std::string, std::string>("--generalize", "all"),
-                                      {"--profile", wanted.profiles.string()},
-                                      {"--definitions", wanted.definitions.string()},
-                                      {"--progress", "off"},
-                                      {"--log-level", "error"},
-                                      {"--out", work.string()}})
-    command.insert(command.end(), {option, value});
-  const runtime::ShellResult result = runtime::run_program(command, runtime::environment_without_launchers(), timeout);
-  if (!result.failure.empty())
-    throw runtime::Error(work.string(),
-                         "cannot make the default rules: `rulemill discover` failed with " + result.failure);
+  if (const std::string failure = run_discovery(wanted.profiles, wanted.definitions, work, "all", max_seconds);
+      !failure.empty())
+    throw runtime::Error(work.string(), "cannot make the default rules: `rulemill discover` failed with " + failure);
   if (!wanted.stated.empty()) add_stated_rules(wanted.stated, work / prove::rules_file, options);
   fs::rename(work / prove::rules_file, database);
   std::error_code ignored;
@@ -179,6 +171,16 @@ DefaultRules rules_of(const Wanted& wanted, const Context& context) {
 }
 
 }  // namespace
+
+std::string run_discovery(const fs::path& profile, const fs::path& definitions, const fs::path& out,
+                          const std::string& generalized, double max_seconds) {
+  return runtime::run_program({runtime::current_executable().string(), "discover", "--generalize", generalized,
+                               "--profile", profile.string(), "--definitions", definitions.string(), "--progress",
+                               "off", "--log-level", "error", "--no-sync", "--out", out.string()},
+                              runtime::environment_without_launchers(),
+                              std::chrono::milliseconds(std::llround(max_seconds * 1e3)))
+      .failure;
+}
 
 DefaultRules default_rules(const Context& context) { return rules_of(wanted_rules(context), context); }
 

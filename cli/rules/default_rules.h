@@ -14,6 +14,10 @@
 
 namespace rulemill::cli {
 
+/// Runs `rulemill discover` with this tier of --generalize. Returns why it failed, empty if it did not.
+std::string run_discovery(const std::filesystem::path& profile, const std::filesystem::path& definitions,
+                          const std::filesystem::path& out, const std::string& generalized, double max_seconds);
+
 struct DefaultRules {
   std::filesystem::path database;
   std::shared_ptr<const runtime::ScratchFolder> folder;  // that has the database if the cache folder cannot; else null

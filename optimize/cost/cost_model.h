@@ -52,6 +52,9 @@ class CostModel {
   const DeviceModel& device() const { return device_; }
   const GraphEvaluator::Sizes& sizes() const { return sizes_; }
   Fusion& fusion() const { return *fusion_; }
+  /// Return values at the assumed sizes.
+  std::int64_t evaluate(const algebra::Poly& poly) const;
+  std::vector<std::int64_t> evaluate(std::span<const algebra::Poly> polys) const;
   double graph_seconds(std::span<const ValueId> outputs);
   /// Returns the number of arithmetic operations of the graph, without its opaque nodes.
   double operations(std::span<const ValueId> outputs) const;
@@ -77,8 +80,6 @@ class CostModel {
  private:
   double node_seconds(NodeId id);
   double compute(const Node& node) const;
-  std::int64_t evaluate(const algebra::Poly& poly) const;
-  std::vector<std::int64_t> evaluate(std::span<const algebra::Poly> polys) const;
   CostQuery query_of(const IsolatedNode& node) const;
   IsolatedNode isolated(const Node& node) const;
   /// Returns the cost of a node that is fused into another; nullopt for other nodes.

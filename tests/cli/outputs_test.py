@@ -34,7 +34,7 @@ prove --profile {profile} --definitions {own} --out {new_run} --json {json}
 prune --profile {profile} --definitions {own} --out {new_run} --json {json}
 generalize --profile {profile} --definitions {own} --out {new_run} --json {json}
 status {run} --html {page} --json {json}
-optimize {model} --rules {db} --inputs {text} --out {new_model} --report {page} --cost-table {table} --proof {file} --definitions {own} --json {json}
+optimize {model} --rules {db} --inputs {text} --out {new_model} --discover --keep-rules {new_db} --report {page} --cost-table {table} --proof {file} --definitions {own} --json {json}
 equal {model} {other_model} --rules {db} --proof {file} --definitions {own} --json {json}
 variants {model} --rules {db} --out {folder} --definitions {own} --json {json}
 rules list {run} --definitions {own} --json {json}
