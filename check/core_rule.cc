@@ -94,6 +94,7 @@ CoreRuleTerms to_core(const algebra::Rule& rule, std::span<const TermId> others,
   for (const TermId id : rule.source) core.source.push_back(term(id));
   for (const TermId id : rule.target) core.target.push_back(term(id));
   for (const TermId id : others) result.others.push_back(term(id));
+  core.widens = rule.widens;
   core.functions = bank.library().functions();
   core.laws = bank.library().laws();
   return result;

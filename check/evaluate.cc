@@ -1,10 +1,12 @@
 // Evaluates both sides of a rule at given sizes, element by element by the definitions, without symbolic computation.
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
 #include <unordered_map>
 
 #include "algebra/operators/function_domain.h"
+#include "algebra/operators/function_evaluation.h"
 #include "check/evaluate.h"
 #include "check/number.h"
 #include "runtime/text/error.h"
@@ -18,7 +20,7 @@ using algebra::TermId;
 namespace {
 
 struct TooLarge {};
-/// Thrown where a side is not well-typed, or the rule does not apply.
+/// Thrown where a side is not well-typed, or the rule does not apply, or says nothing as it only widens.
 struct IllTyped {
   std::string what;
 };
@@ -68,11 +70,13 @@ std::string text_of(const SizesByName& sizes) {
   return text;
 }
 
+enum class Values : std::uint8_t { Any, Positive, SomeZero };
+
 class EvaluationAtSizes {
  public:
   EvaluationAtSizes(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-                    const SizesByName& sizes, std::uint64_t seed)
-      : rule_(rule), bank_(bank), symbols_(symbols), sizes_(sizes), random_(seed), seed_(random_()) {}
+                    const SizesByName& sizes, std::uint64_t seed, Values values)
+      : rule_(rule), bank_(bank), symbols_(symbols), sizes_(sizes), random_(seed), seed_(random_()), drawn_(values) {}
 
   /// Compares all elements of both sides, or, if these are too many and it may `choose`, some elements of the outputs.
   /// Throws TooLarge.
@@ -106,6 +110,7 @@ class EvaluationAtSizes {
     std::vector<Indices> intermediates, outputs;
     std::vector<std::unordered_map<std::int64_t, Value>> elements;  // of intermediates, then of outputs
     std::set<PartialApplication> partial_applications;
+    bool is_undefined = false;  // at the variables' values
   };
   /// The evaluation of one element of a node: indices by slot.
   struct Frame {
@@ -143,9 +148,13 @@ class EvaluationAtSizes {
         const std::int64_t at = every_element ? i
                                 : i == 0      ? count - 1
                                          : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(count));
-        if (!agree(element(a, at).number, element(b, at).number)) return "its sides differ" + text_of(sizes_);
+        const bool differ = !agree(element(a, at).number, element(b, at).number);
+        if (rule_.widens && is_undefined(rule_.source)) throw IllTyped{"its source is undefined"};
+        if (differ) return "its sides differ" + text_of(sizes_);
       }
     }
+    if (rule_.widens)
+      return is_undefined(rule_.target) ? std::optional("its target is undefined" + text_of(sizes_)) : std::nullopt;
     if (every_element && partial_applications(rule_.source) != partial_applications(rule_.target))
       return "its sides are not defined at the same points" + text_of(sizes_);
     return std::nullopt;
@@ -218,7 +227,9 @@ class EvaluationAtSizes {
       return element(nodes_.at(term.node), nodes_.at(term.node).intermediates.size() + term.output, number);
     std::uint64_t bits = seed_ + (static_cast<std::uint64_t>(id) << 40U) + static_cast<std::uint64_t>(number);
     for (int round = 0; round < 2; ++round) bits = (bits ^ (bits >> 31U)) * 0x9e3779b97f4a7c15ULL;
-    return {random_number(bits), {}};
+    Number drawn = random_number(bits);
+    if (drawn_ != Values::Any && drawn.real < 0) drawn = drawn_ == Values::SomeZero ? from_integer(0) : negate(drawn);
+    return {drawn, {}};
   }
   Value element(TypedNode& node, std::size_t tensor, std::int64_t number) {
     if (const auto found = node.elements[tensor].find(number); found != node.elements[tensor].end())
@@ -243,6 +254,10 @@ class EvaluationAtSizes {
       all.insert(own.begin(), own.end());
     }
     return all;
+  }
+
+  bool is_undefined(const std::vector<TermId>& side) const {
+    return std::ranges::any_of(bank_.nodes(side), [&](algebra::NodeId node) { return nodes_.at(node).is_undefined; });
   }
 
   std::int64_t index(const IndexExpr& e, const Frame& frame) {
@@ -338,6 +353,9 @@ class EvaluationAtSizes {
     const Number value = apply(f, function, numbers);
     if (f.parity != 0) numbers[0] = std::min(numbers[0], negate(numbers[0]));  // defined at both or at neither
     if (range.defined) return {value, range.signs};
+    std::vector<double> reals;
+    for (const Value& argument : arguments) reals.push_back(static_cast<double>(argument.number.real));
+    if (!std::isfinite(algebra::evaluate(f, reals))) frame.node.is_undefined = true;
     const std::set<std::uint32_t> used = algebra::domain_arguments(f);
     for (std::uint32_t a = 0; a < f.arity; ++a) {
       if (!used.contains(a)) numbers[a] = from_integer(0);
@@ -382,6 +400,7 @@ class EvaluationAtSizes {
   const SizesByName& sizes_;
   std::mt19937_64 random_;
   const std::uint64_t seed_;
+  const Values drawn_;
   std::map<TermId, Indices> shapes_;  // of variables
   std::map<algebra::NodeId, TypedNode> nodes_;
   std::int64_t work_left_ = 0;
@@ -391,23 +410,26 @@ class EvaluationAtSizes {
 
 Evaluation evaluate(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
                     std::span<const SizesByName> sizes, std::uint64_t seed) {
-  constexpr std::size_t enough = 3, max_failures = 3;  // a choice of elements that fails takes most of the time
+  const std::size_t enough = rule.widens ? 9 : 3;
+  constexpr std::size_t max_failures = 3;  // a choice of elements that fails takes most of the time
   Evaluation result;
   std::size_t failures = 0;
   result.obstacle = "no sizes were found at which it applies";
   for (const SizesByName& each : sizes) {
-    if (result.evaluated == enough || result.difference) break;
-    try {
-      result.difference =
-          EvaluationAtSizes(rule, bank, symbols, each, seed + result.evaluated).run(failures < max_failures);
-      ++result.evaluated;
-    } catch (const TooLarge&) {
-      ++failures;
-      result.obstacle = "it is too expensive" + text_of(each);
-    } catch (const Undecided&) {
-      result.obstacle = "its values are too close to compare" + text_of(each);
-    } catch (const IllTyped&) {        // it does not apply
-    } catch (const runtime::Error&) {  // a division by zero
+    for (const Values values : {Values::Any, Values::Positive, Values::SomeZero}) {
+      if (result.evaluated == enough || result.difference || (values != Values::Any && !rule.widens)) break;
+      try {
+        result.difference =
+            EvaluationAtSizes(rule, bank, symbols, each, seed + result.evaluated, values).run(failures < max_failures);
+        ++result.evaluated;
+      } catch (const TooLarge&) {
+        ++failures;
+        result.obstacle = "it is too expensive" + text_of(each);
+      } catch (const Undecided&) {
+        result.obstacle = "its values are too close to compare" + text_of(each);
+      } catch (const IllTyped&) {        // it does not apply
+      } catch (const runtime::Error&) {  // a division by zero
+      }
     }
   }
   return result;

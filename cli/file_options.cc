@@ -165,10 +165,6 @@ bool overlap(const Claim& a, const Claim& b) {
   return std::ranges::any_of(a.files, is_shared) || has_run_file(a.run_folder, b) || has_run_file(b.run_folder, a);
 }
 
-std::string display_name(const CLI::Option& option) {
-  return option.get_positional() ? option.get_name(true) : option.get_name();
-}
-
 /// Returns whether standard output was redirected to a file of the claim.
 bool is_redirected_to(const Claim& claim) {
   struct stat redirected {};
@@ -232,7 +228,8 @@ void FileOptions::refuse_overwriting() const {
   std::vector<Claim> claims;
   for (const Entry& entry : entries_) {
     if (entry.option->count() == 0) continue;
-    Claim& claim = claims.emplace_back(Claim{display_name(*entry.option), entry.is_output, {}, {}});
+    const std::string name = entry.option->get_name(/*positional=*/entry.option->get_positional());
+    Claim& claim = claims.emplace_back(Claim{name, entry.is_output, {}, {}});
     for (const std::string& path : entry.option->results()) add_path(claim, path, entry.kind, model);
   }
   std::ranges::move(implicit_inputs(), std::back_inserter(claims));

@@ -82,6 +82,7 @@ void Deriver::roll_back(const Mark& mark) {
 
 Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a goal is typed before it is derived");
+  if (rule.rule.widens) return Saturated{};  // it is no equation, so no equations imply it
   try {
     const auto refined = algebra::refine_factors(rule, impl_->bank, impl_->sizes.symbols());
     return impl_->derive(refined ? refined->rule : rule, explain);

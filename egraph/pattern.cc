@@ -29,6 +29,7 @@ class RuleCompiler {
     for (const algebra::SizeCondition& condition : rule_.rule.condition)
       compiled_.condition.push_back({condition.relation, pattern(condition.left), pattern(condition.right)});
     for (const bool forward : {true, false}) {
+      if (rule_.rule.widens) break;  // it is no equation, and its sides must not become one class
       if (auto direction = compile_direction(forward)) compiled_.directions.push_back(std::move(*direction));
     }
     return std::move(compiled_);

@@ -79,9 +79,9 @@ enum class NewConstants : std::uint8_t {
   Allowed,
 };
 
-/// Compiles both directions, without those that cannot be applied. A variable or size that occurs only on the right
-/// side is bound by matching an existing node of the right side. If the left side is a bare variable, the arguments of
-/// the right side's root must exist.
+/// Compiles both directions, without those that cannot be applied: a rule that widens has none. A variable or size that
+/// occurs only on the right side is bound by matching an existing node of the right side. If the left side is a bare
+/// variable, the arguments of the right side's root must exist.
 CompiledRule compile(const algebra::TypedRule& rule, const algebra::TermBank& bank, SizeTable& sizes,
                      NewConstants new_constants = NewConstants::Forbidden);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Nodes of the first search's e-graphs; with more, it took seconds and is not repeated for variants.

@@ -27,7 +27,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns nullptr for analytic costs.
@@ -86,10 +85,6 @@ RuntimeInputs export_inputs(const std::vector<InputSet>& sets, const InputShapes
     inputs.files.push_back(write_numpy_files(set, folder_of_set));
   }
   return inputs;
-}
-
-RuntimeFusions read_runtime_fusions(const Options& options) {
-  return options.runtime_fusions.empty() ? RuntimeFusions() : RuntimeFusions::load(options.runtime_fusions);
 }
 
 struct CleanedModel {
@@ -181,11 +176,6 @@ std::uint64_t count_nodes(const CostRows& rows) {
   return count;
 }
 
-/// Whether export writes other nodes in the place of some.
-bool has_replaced_nodes(const ImportedModel& import) {
-  return std::ranges::any_of(import.nodes, [](const auto& record) { return record.lowered.replaces_node; });
-}
-
 /// One run over a model, with the state that its passes share.
 class Optimization {
  public:
@@ -207,7 +197,8 @@ class Optimization {
         model_(subgraphs_.model ? *subgraphs_.model : cleaned_.model),
         bank_(library, symbols),
         import_(import_model(model_, bank_, &inference_)),
-        fusion_(bank_, read_runtime_fusions(options)),
+        fusion_(bank_,
+                options.runtime_fusions.empty() ? RuntimeFusions() : RuntimeFusions::load(options.runtime_fusions)),
         given_inputs_(convert_inputs(input_sets_, import_, bank_)),
         sizes_(given_inputs_.empty() ? given_sizes(options.input_shapes, import_, bank_) : given_inputs_[0].sizes),
         cost_source_(open_cost_source(options, library)),
@@ -269,7 +260,8 @@ class Optimization {
   void select() {
     const Candidate unchanged{import_.outputs, cost_.graph_seconds(import_.outputs), {}};
     const CostRows cleaned_costs = original_costs(bank_, cost_, import_, plan(import_.outputs));
-    const bool export_changes_model = subgraphs_.model.has_value() || has_replaced_nodes(import_) ||
+    const auto is_replaced = [](const auto& record) { return record.lowered.replaces_node; };
+    const bool export_changes_model = subgraphs_.model.has_value() || std::ranges::any_of(import_.nodes, is_replaced) ||
                                       count_nodes(costs_of(import_.outputs)) < count_nodes(cleaned_costs);
     const std::vector<Candidate> candidates =
         choose_candidates(found_.best, unchanged, options_.min_gain, export_changes_model);

@@ -5,7 +5,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// The types of the values that a subgraph uses from outside, by name.
@@ -59,9 +58,12 @@ class SubgraphSearch {
   }
 
  private:
+  /// Without rules that widen, because what reads the outputs is not known here.
   std::vector<algebra::RuleRecord> specialized_rules() {
-    return algebra::specialize(context_.rules, used_operators(bank_), context_.library, context_.terms,
-                               context_.symbols);
+    auto rules =
+        algebra::specialize(context_.rules, used_operators(bank_), context_.library, context_.terms, context_.symbols);
+    std::erase_if(rules, [](const algebra::RuleRecord& each) { return each.rule.widens; });
+    return rules;
   }
 
   ImportedModel import(const OnnxModel& model, const SizeBounds& bounds) {

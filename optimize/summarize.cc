@@ -5,7 +5,6 @@
 #include "algebra/terms/rule_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Sizes that no input has cannot be given.
@@ -46,6 +45,7 @@ Summary::FiredRule fired_rule(const algebra::RuleRecord& record, bool reversed, 
   fired.text = algebra::to_string(applied, terms, symbols);
   if (record.rule.tier == algebra::Tier::Core) fired.tier = "core";
   if (record.rule.tier == algebra::Tier::Derived) fired.tier = "derived";
+  fired.widens = record.rule.widens;
   using Kind = algebra::Certificate::Kind;
   fired.certified = record.certificate.kind != Kind::None;
   if (record.certificate.kind == Kind::Definitions) fired.proof = "by definitions";

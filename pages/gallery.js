@@ -29,7 +29,7 @@ function card(rule) {
   if (rule.condition) head.append(element("span", {class: "mark"}, "when " + rule.condition));
   return element("article", {class: "card rule", id: rule.id}, head,
     element("div", {class: "sides"}, element("div", {class: "side"}, graph(rule.left, "source of " + rule.id)),
-            element("div", {class: "arrow", "aria-hidden": "true"}, "⇒"), element("div", {class: "side"}, graph(rule.right, "target of " + rule.id))),
+            element("div", {class: "arrow", "aria-hidden": "true"}, rule.text.includes("\n  -> ") ? "→" : "⇒"), element("div", {class: "side"}, graph(rule.right, "target of " + rule.id))),
     element("details", {}, element("summary", {}, `Text and certificate, ${number(rule.certificate.length)} bytes`),
             element("pre", {}, rule.text), element("pre", {}, rule.certificate)));
 }

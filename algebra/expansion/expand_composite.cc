@@ -2,7 +2,6 @@
 #include "algebra/expansion/expander.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 /// Substitutes sizes and renumbers tensors.

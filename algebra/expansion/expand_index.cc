@@ -6,7 +6,6 @@
 #include <algorithm>
 
 namespace rulemill::algebra {
-
 namespace {
 
 /// Collects the packs (name...) in an expression.

@@ -23,14 +23,6 @@ Expander::Expander(const syntax::Operator& op, const Parameters& parameters, con
   instance_.commutative = op.commutative && same_spread;
 }
 
-namespace {
-
-bool is_before(syntax::Place a, syntax::Place b) {
-  return a.line < b.line || (a.line == b.line && a.column < b.column);
-}
-
-}  // namespace
-
 OperatorInstance Expander::expand(std::span<const std::uint32_t> ranks) {
   packs_ = *pack_lengths(op_, ranks, instance_.parameters);
   rank_ = ranks.empty() ? 0 : ranks[0];
@@ -40,7 +32,8 @@ OperatorInstance Expander::expand(std::span<const std::uint32_t> ranks) {
   // In the order of the text: conditions use names, and divisions use conditions, that precede them.
   auto let = op_.lets.begin();
   for (const syntax::Condition& condition : op_.conditions) {
-    for (; let != op_.lets.end() && is_before(let->place, condition.place); ++let) bind_let(*let);
+    const auto position = [](const auto& part) { return std::pair(part.place.line, part.place.column); };
+    for (; let != op_.lets.end() && position(*let) < position(condition); ++let) bind_let(*let);
     expand_condition(condition);
   }
   for (; let != op_.lets.end(); ++let) bind_let(*let);

@@ -2,7 +2,6 @@
 #include "algebra/language/definition_parser.h"
 
 namespace rulemill::algebra::syntax {
-
 namespace {
 
 struct LawForm {
@@ -224,15 +223,19 @@ DeclaredEquation Parser::parse_equation(const Function& function) {
   equation.right = side();
   if (cursor_.accept("when")) {
     do {
-      equation.positive.push_back(side());
-      cursor_.expect(">", "in a condition of the law");
-      if (cursor_.next().text != "0") cursor_.fail(start, "a condition of a law has the form a > 0");
+      Function condition = side();
+      const bool is_domain = cursor_.accept("defined");
+      if (!is_domain && (!cursor_.accept(">") || cursor_.next().text != "0"))
+        cursor_.fail(start, "a condition of a law has the form a > 0, or a defined");
+      (is_domain ? equation.defined : equation.positive).push_back(std::move(condition));
     } while (cursor_.accept(","));
   }
   equation.text = function.name + "." + text_since(first);
   equation.text.erase(equation.text.find_last_not_of(' ') + 1);
   std::vector<Function*> formulas = {&equation.left, &equation.right};
-  for (Function& formula : equation.positive) formulas.push_back(&formula);
+  for (auto* conditions : {&equation.positive, &equation.defined}) {
+    for (Function& formula : *conditions) formulas.push_back(&formula);
+  }
   std::uint32_t arity = 0;
   for (const Function* formula : formulas) {
     for (const Function::Instruction& node : formula->program) {

@@ -6,7 +6,7 @@
 namespace rulemill::algebra {
 namespace {
 
-constexpr std::array<std::string_view, 6> long_symbols = {"...", "//", "=>", "<=", ">=", "!="};
+constexpr std::array<std::string_view, 7> long_symbols = {"...", "//", "=>", "->", "<=", ">=", "!="};
 constexpr std::string_view single_symbols = "()[]{}<>=+-*/%,;:.?|";
 
 constexpr std::size_t max_word_length = 200, max_string_length = 1000;

@@ -243,12 +243,12 @@ struct DeclaredLaw {
   std::string place;
 };
 
-/// A declared equation between formulas of the law's variables, that holds where the formulas of `positive` are. All of
-/// them take the same arguments.
+/// A declared equation between formulas of the law's variables, that holds where the formulas of `positive` are, and
+/// the last operation of `defined` is defined. All of them take the same arguments.
 struct DeclaredEquation {
   std::string function, name;  // law NAME: …, of the function
   Function left, right;
-  std::vector<Function> positive;
+  std::vector<Function> positive, defined;
   std::string text, place;
 };
 

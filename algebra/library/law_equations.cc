@@ -105,10 +105,15 @@ class LawEquations {
   void add(const syntax::DeclaredEquation& declared, std::uint32_t f) {
     const Expression left = expression(declared.left), right = expression(declared.right);
     std::vector<Condition> conditions;
-    for (const Function& each : declared.positive) {
-      const Expression condition = expression(each);
-      if (!condition) return;
-      conditions.push_back({Condition::Kind::Positive, *condition});
+    for (const auto* formulas : {&declared.positive, &declared.defined}) {
+      const bool is_domain = formulas == &declared.defined;
+      for (const Function& each : *formulas) {
+        const Expression condition = expression(each);
+        if (is_domain && left && right && !(condition && (*condition)->kind == ScalarExpr::Kind::Apply))
+          throw InputError(declared.place, "a condition 'a defined' is about one function, such as log(t) or 1 / t");
+        if (!condition) return;
+        conditions.push_back({is_domain ? Condition::Kind::Defined : Condition::Kind::Positive, *condition});
+      }
     }
     if (!left || !right) return;
     add(f, declared.name, declared.left.arity, *left, *right, std::move(conditions));
@@ -157,7 +162,8 @@ class LawEquations {
       if (op == Op::Sub) return sum(a, minus(b));
       if (op == Op::Mul) return product(a, b);
       const Expression value = operation(op, a, b);
-      return value && op == Op::Div ? Expression(product(a, *value)) : value;
+      const bool is_one = a->kind == ScalarExpr::Kind::Constant && a->value == Rational{1, 1};
+      return value && op == Op::Div && !is_one ? Expression(product(a, *value)) : value;
     };
     return interpret<ScalarExprPtr>(function, leaf, step);
   }
@@ -223,13 +229,16 @@ std::optional<std::string> find_counterexample(const syntax::DeclaredEquation& e
     const auto leaf = [&](const Function::Instruction& node) -> std::optional<Enclosure> {
       return node.op == Op::Argument ? Enclosure(point[node.argument]) : enclosure_of(node);
     };
-    const auto step = [](Op op, Enclosure a, Enclosure b) -> std::optional<Enclosure> {
+    bool is_defined = true;  // the last operation
+    const auto step = [&](Op op, Enclosure a, Enclosure b) -> std::optional<Enclosure> {
       bool doubtful = false;
       const Enclosure result = apply(op, a, b, doubtful);
+      is_defined = !doubtful && !result.is_undefined();
       return result.is_undefined() ? 0.0 : result;
     };
     const auto value = [&](const Function& side) { return *interpret<Enclosure>(side, leaf, step); };
     if (!std::ranges::all_of(equation.positive, [&](const Function& each) { return value(each).low > 0; })) continue;
+    if (!std::ranges::all_of(equation.defined, [&](const Function& each) { return value(each), is_defined; })) continue;
     const Enclosure left = value(equation.left), right = value(equation.right);
     if (!certainly_differ(left, right)) continue;
     return fmt::format("{} and {} at {}", left.middle(), right.middle(), fmt::join(point, ", "));

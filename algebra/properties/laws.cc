@@ -17,11 +17,6 @@ namespace {
 
 using Op = Function::Op;
 
-/// The value at zero, if exact arithmetic yields it.
-std::optional<Rational> value_at_zero(const Function& function) {
-  return evaluate_exactly(function, std::vector<Rational>(function.arity, Rational{0, 1}));
-}
-
 /// A function multiplied out, and the names of its partial applications (divisors, arguments of roots and so on). A
 /// factor that cancels in the value keeps its definedness condition.
 struct NormalForm {
@@ -105,7 +100,7 @@ std::optional<LawVerdict> decide(const Function& function, Law law) {
   };
   const LawVerdict proved{LawVerdict::Kind::Proved, {}};
   if (law == Law::ZeroToZero) {
-    const std::optional<Rational> result = value_at_zero(function);
+    const std::optional<Rational> result = evaluate_exactly(function, std::vector<Rational>(function.arity, {0, 1}));
     if (!result) return std::nullopt;
     return result->num == 0 ? proved : refuted(function.name + "(0) = " + to_string(*result));
   }

@@ -1,5 +1,7 @@
 #include "algebra/properties/positivity.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -145,6 +147,22 @@ std::optional<std::string> find_function_outside_domain(const OperatorInstance& 
   SignAnalysis analysis(instance, functions, std::vector<bool>(instance.inputs.size()));
   for (const TensorDefinition& output : instance.outputs) analysis.is_positive(output);
   return analysis.function_outside_domain();
+}
+
+bool keeps_undefined(const OperatorInstance& instance, std::span<const Function> functions) {
+  const auto is_strict = [](const Function::Instruction& each) {
+    return each.op <= Function::Op::Div || is_unary(each.op);  // arithmetic and functions of one number
+  };
+  const std::function<bool(const ScalarExpr&)> keeps = [&](const ScalarExpr& expr) {
+    if (expr.kind == ScalarExpr::Kind::Max) return false;
+    if (expr.kind == ScalarExpr::Kind::Apply && !std::ranges::all_of(functions[expr.function].program, is_strict))
+      return false;
+    return std::ranges::all_of(expr.operands, [&](const ScalarExprPtr& each) { return keeps(*each); });
+  };
+  const auto is_kept = [&](const TensorDefinition& tensor) {
+    return tensor.scalar_kind != ScalarKind::Bool && tensor.scalar_kind != ScalarKind::Int && keeps(*tensor.body);
+  };
+  return std::ranges::all_of(instance.intermediates, is_kept) && std::ranges::all_of(instance.outputs, is_kept);
 }
 
 }  // namespace rulemill::algebra

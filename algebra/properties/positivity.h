@@ -1,5 +1,6 @@
 // Properties derived from definitions by signs only (sufficient, not necessary): whether an operator's outputs are
-// exactly the positive tensors, which outputs are positive if some inputs are, and whether it is defined everywhere.
+// exactly the positive tensors, which outputs are positive if some inputs are, and whether it is defined everywhere, or
+// undefined where its inputs are.
 #pragma once
 
 #include <optional>
@@ -23,5 +24,8 @@ std::vector<bool> positive_outputs(const OperatorInstance& instance, std::span<c
 /// Returns the name of a function that the instance may apply outside the function's domain; none if there is none.
 std::optional<std::string> find_function_outside_domain(const OperatorInstance& instance,
                                                         std::span<const Function> functions);
+
+/// Returns true if all that is computed from an undefined element of an input (NaN) is real and undefined, too.
+bool keeps_undefined(const OperatorInstance& instance, std::span<const Function> functions);
 
 }  // namespace rulemill::algebra

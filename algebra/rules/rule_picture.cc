@@ -65,6 +65,8 @@ class Side {
   std::vector<std::string> lines_;
 };
 
+std::string arrow_of(const Rule& rule) { return rule.widens ? "  →  " : "  ⇒  "; }
+
 }  // namespace
 
 std::string picture(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
@@ -76,7 +78,8 @@ std::string picture(const Rule& rule, const TermBank& bank, const Symbols& symbo
   for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
     const std::string a = i < left.size() ? left[i] : "", b = i < right.size() ? right[i] : "";
     text += a;
-    if (!b.empty()) text += std::string(width - runtime::display_width(a), ' ') + (i == 0 ? "  ⇒  " : "     ") + b;
+    if (!b.empty())
+      text += std::string(width - runtime::display_width(a), ' ') + (i == 0 ? arrow_of(rule) : "     ") + b;
     text += "\n";
   }
   return text;
@@ -116,7 +119,7 @@ std::string format_typed_steps(const Rule& rule, const TermBank& bank, const Sym
   std::string result;
   for (const auto& [text, type] : lines)
     result += text + std::string(width - runtime::display_width(text), ' ') + "  : " + type + "\n";
-  return result + "     " + outputs(rule.source) + "  ⇒  " + outputs(rule.target) + "\n";
+  return result + "     " + outputs(rule.source) + arrow_of(rule) + outputs(rule.target) + "\n";
 }
 
 }  // namespace rulemill::algebra

@@ -60,6 +60,7 @@ class RuleWriter {
     for (const Atom pack : rule.packs) to.add_packs(symbols_.name(pack));
     to.set_reversible(record.reversible);
     to.set_phase(static_cast<proto::SearchPhase>(record.phase));
+    to.set_widens(rule.widens);
     set_proof(record, to);
   }
 

@@ -73,7 +73,7 @@ RuleSetFile::RuleSetFile(const std::filesystem::path& path, const Library& libra
   if (file_.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) fail_not_a_database(origin);
   proto::RuleSet from;
   if (!from.ParseFromString(read_all_but_rules()) || from.rules_size() > 0) fail_not_a_database(origin);
-  check_schema_version(from, origin);
+  check_schema_version(from, has_widening_, origin);
   verify_checksum();
   provenance_ = read_provenance(from.provenance(), origin, library);
 }
@@ -88,6 +88,7 @@ std::string RuleSetFile::read_all_but_rules() {
     const std::size_t content = at + field->header_bytes;
     if (field->tag == rule_tag) {
       if (!rule.ParseFromString(file_.read(content, field->size))) fail_not_a_database(file_.path().string());
+      has_widening_ = has_widening_ || rule.widens();
       rules_.push_back({rule.id(), static_cast<Certificate::Kind>(rule.certificate().kind()), content, field->size});
     } else {
       others += file_.read(at, field->header_bytes + field->size);

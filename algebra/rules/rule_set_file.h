@@ -50,6 +50,7 @@ class RuleSetFile {
   runtime::InputFile file_;
   Provenance provenance_;
   std::vector<Entry> rules_;
+  bool has_widening_ = false;
 };
 
 }  // namespace rulemill::algebra

@@ -11,7 +11,7 @@
 namespace rulemill::algebra {
 
 /// Incremented when existing databases can no longer be read with their original meaning.
-inline constexpr std::uint32_t rule_set_schema_version = 1;
+inline constexpr std::uint32_t rule_set_schema_version = 2;
 
 /// The serialized checksum field of these bytes, which ends a database file.
 std::string checksum_field(std::string_view bytes);

@@ -44,6 +44,8 @@ class RuleReader {
       rule.packs.push_back(*pack);
     }
     record.reversible = from_.reversible();
+    rule.widens = from_.widens();
+    if (rule.widens && record.reversible) fail("reversible", "is true of a rule that widens");
     if (!proto::SearchPhase_IsValid(from_.phase()))
       fail("phase", "has the unknown value " + std::to_string(from_.phase()));
     record.phase = static_cast<SearchPhase>(from_.phase());
@@ -206,9 +208,9 @@ void fail_not_a_database(const std::string& origin) {
   throw InputError(origin, "is not a rule database, or is cut short");
 }
 
-void check_schema_version(const proto::RuleSet& from, const std::string& origin) {
+void check_schema_version(const proto::RuleSet& from, bool has_widening, const std::string& origin) {
   if (from.schema_version() == 0) fail_not_a_database(origin);
-  if (from.schema_version() != rule_set_schema_version)
+  if (from.schema_version() > rule_set_schema_version || (has_widening && from.schema_version() == 1))
     throw InputError(origin,
                      fmt::format("has schema version {}, expected {}", from.schema_version(), rule_set_schema_version));
 }
@@ -261,7 +263,7 @@ RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Librar
   proto::RuleSet from;
   const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
   if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) fail_not_a_database(origin);
-  check_schema_version(from, origin);
+  check_schema_version(from, std::ranges::any_of(from.rules(), &proto::Rule::widens), origin);
   if (!has_valid_checksum(bytes)) fail_checksum(origin);
   RuleSet result;
   result.provenance = read_provenance(from.provenance(), origin, library);

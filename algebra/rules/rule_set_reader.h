@@ -9,9 +9,9 @@
 
 namespace rulemill::algebra {
 
-/// The errors of a file that is no database of this schema. `origin` names it.
+/// The errors of a file that is no database of this schema; version 1 has no rules that widen. `origin` names it.
 [[noreturn]] void fail_not_a_database(const std::string& origin);
-void check_schema_version(const proto::RuleSet& from, const std::string& origin);
+void check_schema_version(const proto::RuleSet& from, bool has_widening, const std::string& origin);
 [[noreturn]] void fail_checksum(const std::string& origin);
 
 /// Returns the provenance. Throws InputError if an operator is unknown or defined differently, which can invalidate the

@@ -99,13 +99,10 @@ class Specializer {
     if (next == packs.size()) return void(found.emplace_back(name, std::move(rule.rule)));
     for (std::uint32_t rank = 0; rank <= max_rank; ++rank) {
       auto other = expand_pack(rule.typed, packs[next], rank, library_, bank_, symbols_);
-      if (!other || exceeds_max_rank(other->rule)) continue;
+      const auto is_too_large = [](const Shape& shape) { return shape.size() > max_rank; };
+      if (!other || std::ranges::any_of(other->rule.shapes, is_too_large)) continue;
       add_ranks(std::move(*other), next + 1, with_assignment(name, packs[next], std::to_string(rank)), packs, found);
     }
-  }
-
-  bool exceeds_max_rank(const Rule& rule) const {
-    return std::ranges::any_of(rule.shapes, [](const Shape& shape) { return shape.size() > max_rank; });
   }
 
   std::string with_assignment(const std::string& name, Atom atom, const std::string& value) const {

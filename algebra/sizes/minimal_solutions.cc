@@ -6,16 +6,11 @@
 #include <set>
 
 namespace rulemill::algebra {
-
 namespace {
 
 using Vectors = std::set<UnknownsVector, std::greater<>>;
 
 constexpr std::size_t max_visited = 10'000;  // 215 at most in rules of five operators
-
-bool is_below(const UnknownsVector& x, const UnknownsVector& y) {
-  return std::ranges::equal(x, y, std::less_equal<>());
-}
 
 /// The left sides of the equations at x.
 UnknownsVector values_of(const std::vector<UnknownsVector>& equations, const UnknownsVector& x) {
@@ -56,7 +51,8 @@ std::optional<std::vector<UnknownsVector>> minimal_solutions(const std::vector<U
         if (std::inner_product(values.begin(), values.end(), change.begin(), 0) >= 0) continue;
         UnknownsVector larger = x;
         std::ranges::transform(x, unit, larger.begin(), std::plus<>());
-        const bool is_minimal = std::ranges::none_of(solutions, [&](const auto& s) { return is_below(s, larger); });
+        const bool is_minimal = std::ranges::none_of(
+            solutions, [&](const auto& s) { return std::ranges::equal(s, larger, std::less_equal<>()); });
         if (is_minimal) next.insert(std::move(larger));
       }
     }

@@ -7,7 +7,6 @@
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 std::size_t mix(std::size_t hash, std::uint64_t value) {

@@ -7,7 +7,6 @@
 #include "algebra/sizes/poly.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 /// floor(a / r) − floor(b / r) ≥ floor((a − b) / r)

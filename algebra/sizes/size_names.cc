@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace rulemill::algebra {
-
 namespace {
 
 bool contains(const auto& list, const auto& element) {

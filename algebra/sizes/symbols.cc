@@ -5,7 +5,6 @@
 #include "algebra/sizes/poly.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 struct Division {
@@ -123,16 +122,14 @@ Poly Symbols::min(const Poly& a, const Poly& b) {
   if (is_nonnegative(b - a)) return a;
   if (is_nonnegative(a - b)) return b;
   const Poly shift = std::min(a.constant_term(), b.constant_term());
-  return shift +
-         (a < b ? intern_compound(Kind::Min, a - shift, b - shift) : intern_compound(Kind::Min, b - shift, a - shift));
+  return shift + intern_compound(Kind::Min, std::min(a, b) - shift, std::max(a, b) - shift);
 }
 
 Poly Symbols::max(const Poly& a, const Poly& b) {
   if (is_nonnegative(a - b)) return a;
   if (is_nonnegative(b - a)) return b;
   const Poly shift = std::min(a.constant_term(), b.constant_term());
-  return shift +
-         (a < b ? intern_compound(Kind::Max, a - shift, b - shift) : intern_compound(Kind::Max, b - shift, a - shift));
+  return shift + intern_compound(Kind::Max, std::min(a, b) - shift, std::max(a, b) - shift);
 }
 
 void Symbols::roll_back(const Mark& mark) {

@@ -7,7 +7,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 constexpr std::size_t max_steps = 20000;

@@ -10,7 +10,6 @@
 #include "algebra/terms/size_condition.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 struct ProductEquation {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace rulemill::algebra {
-
 namespace {
 
 /// One equation pattern = actual, or between two patterns (then `actual` is zero).

@@ -113,8 +113,9 @@ class RuleParser {
     rule.tier = cursor_.accept("core") ? Tier::Core : cursor_.accept("derived") ? Tier::Derived : Tier::None;
     parse_lets();
     rule.source = parse_outputs();
-    directed_ = cursor_.accept("=>");
-    if (!directed_) cursor_.expect("=", "or '=>' after the source");
+    rule.widens = cursor_.accept("->");
+    directed_ = rule.widens || cursor_.accept("=>");
+    if (!directed_) cursor_.expect("=", "'=>' or '->' after the source");
     const Token target = cursor_.peek();
     rule.target = parse_outputs();
     if (rule.source.size() != rule.target.size())

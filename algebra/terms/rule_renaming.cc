@@ -179,9 +179,9 @@ std::string renaming_key(const Rule& rule, const TermBank& bank) {
 bool is_renaming_of(const Rule& a, const Rule& b, const TermBank& bank, Symbols& symbols) {
   for (const Rule* rule : {&a, &b})
     RM_CHECK(rule->shapes.size() == rule->variables.size(), "only typed rules are compared");
-  if (a.source.size() != b.source.size()) return false;
+  if (a.source.size() != b.source.size() || a.widens != b.widens) return false;
   const RenamingSearch search(a, b, bank, symbols);
-  return search.is_renaming(b.source, b.target) || search.is_renaming(b.target, b.source);
+  return search.is_renaming(b.source, b.target) || (!b.widens && search.is_renaming(b.target, b.source));
 }
 
 }  // namespace rulemill::algebra

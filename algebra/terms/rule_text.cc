@@ -8,7 +8,6 @@
 #include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 /// Formats a term; positive(c) of a positive variable c as c.
@@ -89,7 +88,7 @@ std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& sym
     for (TermId term : terms) result += (result.empty() ? "" : ", ") + text_of(term, positives, bank, symbols);
     return result;
   };
-  text += "\n  " + side(rule.source) + "\n  => " + side(rule.target) + "\n";
+  text += "\n  " + side(rule.source) + (rule.widens ? "\n  -> " : "\n  => ") + side(rule.target) + "\n";
   if (!rule.condition.empty()) text += "  when " + to_string(rule.condition, symbols) + "\n";
   return text;
 }

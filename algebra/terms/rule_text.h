@@ -13,6 +13,9 @@
 //   rule scaled(x[m, n], c[] of positive)                # c stands for positive(c): for any positive number
 //     relu(scale(x, c)) => scale(relu(x), c)
 //
+//   rule quotient(x[m, n], y[m, n])                      # it only widens: the source is undefined where y is 0
+//     mul(div(x, y), y) -> x
+//
 //   rule truth(p[m, n] of bool)                          # p stands for truth_of_number(p): for any truth value
 //     logical_and(p, p) => p
 //

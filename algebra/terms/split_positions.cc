@@ -1,7 +1,6 @@
 #include "algebra/terms/split_positions.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 /// Terms with symbolic sizes, for a BoundarySearch.

@@ -113,6 +113,7 @@ struct Rule {
   std::vector<SizeCondition> condition;
   std::vector<Atom> packs;  // sizes that stand for any number of dimensions (dimension_packs.h)
   Tier tier = Tier::None;
+  bool widens = false;  // source -> target: both are defined and equal wherever the source is defined; no equation
 };
 
 /// The outputs of both sides, the source's first.

@@ -14,7 +14,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
-
 namespace {
 
 class TypeInference {
@@ -288,6 +287,7 @@ class TypeInference {
     TypedRule typed;
     typed.rule.id = rule_.id;
     typed.rule.tier = rule_.tier;
+    typed.rule.widens = rule_.widens;
     typed.rule.variables = rule_.variables;
     for (const Atom group : rule_.packs) {
       if (unifier_.resolve(Poly(group)) == Poly(group)) typed.rule.packs.push_back(group);

@@ -1,5 +1,5 @@
 // The sizes and indices of one rule: algebra::Poly over atoms of the checker's own intern table, with its own floor
-// division and text. It is independent of algebra::Symbols, whose simplifications the prover uses.
+// division and text, and guards on them. It is independent of algebra::Symbols, whose simplifications the prover uses.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algebra/sizes/poly.h"
+#include "algebra/operators/expression.h"
 
 namespace rulemill::check {
 
@@ -27,6 +27,17 @@ struct Guard {
 };
 using Guards = std::vector<Guard>;
 using Images = std::map<Atom, Poly>;
+
+/// The relation between left and right as guards; none for ≠.
+Guards to_guards(algebra::Relation relation, const Poly& left, const Poly& right);
+/// The disjoint regions where the guard does not hold: −poly − 1 ≥ 0 for poly ≥ 0; poly ≥ 1 and poly ≤ −1 for poly = 0.
+Guards complement(const Guard& guard);
+bool always_holds(const Guard& guard);
+/// Appends 0 ≤ index < extent.
+void append_range(Guards& guards, const Poly& index, const Poly& extent);
+Guards conjunction(Guards a, const Guards& b);
+/// Removes guards that always hold or are known, and duplicates.
+void remove_redundant(Guards& guards, const Guards& known = {});
 
 class Atoms {
  public:

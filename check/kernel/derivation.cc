@@ -1,9 +1,6 @@
 #include "check/kernel/derivation.h"
 
-#include <algorithm>
-
 namespace rulemill::check {
-
 namespace {
 
 /// The terms of the goal and of the rule instances, all in the goal's sizes.
@@ -15,6 +12,7 @@ class DerivationChecker {
   }
 
   CheckedDerivation run(const std::vector<RuleInstance>& instances) {
+    expect(!goal_.rule().widens, "a rule that widens is no equation");
     Side goal{goal_.rule(), {}, {}};
     for (const CoreRule::Variable& variable : goal.rule.variables) {
       goal.variables.push_back(symbol("variable " + variable.name, 0));
@@ -135,6 +133,7 @@ class DerivationChecker {
   /// source is well-typed. Its own proof shows that its target is well-typed there.
   void add(const RuleInstance& instance, Side& goal) {
     const CoreRule& rule = instance.rule;
+    expect(!rule.widens, "a rule that widens is no equation");
     for (const Poly& size : instance.sizes) require("a size is positive", {false, size - 1});
     for (const Poly& number : rule.nonzero) {
       const Poly value = solved(number);

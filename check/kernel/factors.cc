@@ -123,17 +123,9 @@ Sum Kernel::change_factor(Product product, const Context& context, const Step& s
     case Op::DivideMax:
       divide_max(factor, inside, step);
       break;
-    case Op::Signs: {
-      // Undefined values in the condition that is shown have conditions of their own.
-      const bool is_shown_condition = definedness_ && factor == definedness_->condition.factors.at(0);
-      expect(std::exchange(factor.kind, Kind::Apply) == Kind::Defined,
-             "the factor does not say where a function is defined");
-      require_by_signs(to_sum(factor), SignClaim::Defined, inside, step, !is_shown_condition);
-      erase_at(product.factors, f);
-      break;
-    }
+    case Op::Signs:
     case Op::Given:
-      given(factor, inside, step);
+      show_defined(factor, inside, step);
       erase_at(product.factors, f);
       break;
     default:
@@ -153,6 +145,17 @@ Sum Kernel::instance(const ScalarExpr& expression, const std::vector<Sum>& value
     const auto value = folds ? exact_value(statement_.function(factor.symbol), factor.arguments) : std::nullopt;
     return value ? number_sum(*value) : to_sum(std::move(factor));
   });
+}
+
+Sum Kernel::condition_sum(const LawEquation::Condition& condition, const std::vector<Sum>& values) const {
+  const bool is_domain = condition.kind == LawEquation::Condition::Kind::Defined;
+  const Sum value = instance(*condition.expression, values, !is_domain);
+  if (!is_domain) return value;
+  const Factor* application = single_factor(value);
+  expect(application && application->kind == Kind::Apply, "a condition of a law is not about a function");
+  Factor defined = *application;
+  defined.kind = Kind::Defined;
+  return subtract({number({1, 1})}, to_sum(std::move(defined)));
 }
 
 /// R · s = R · t for an instance s = t of a law whose conditions hold. The product is R · s, where s is one product.
@@ -177,15 +180,13 @@ Sum Kernel::apply_law(const Product& product, const Context& context, const Step
   same.bound = whole.bound;
   expect(is_same({whole}, {same}), "the factors are not an instance of the law");
   std::size_t blocks = 0;
-  for (const auto& [kind, expression] : law->conditions) {
-    const Sum value = instance(*expression, step.sums, kind != LawEquation::Condition::Kind::Defined);
+  for (const LawEquation::Condition& condition : law->conditions) {
+    const Sum value = condition_sum(condition, step.sums);
     check_scope(value, inside.scope);
-    if (kind == LawEquation::Condition::Kind::Positive)
+    if (condition.kind == LawEquation::Condition::Kind::Positive)
       require_by_signs(value, SignClaim::Positive, inside, step);
-    else if (kind == LawEquation::Condition::Kind::Zero)
-      check_vanishes(value, inside, at(step.blocks, blocks++, "block"), "a condition of the law is not shown");
     else
-      require_by_signs(value, SignClaim::Defined, inside, step);
+      check_vanishes(value, inside, at(step.blocks, blocks++, "block"), "a condition of the law is not shown");
   }
   const Sum right = instance(step.reversed ? *law->left : *law->right, step.sums, true);
   Sum result = multiply(Sum{std::move(rest)}, right);
@@ -284,11 +285,17 @@ void Kernel::divide_max(Factor& factor, const Context& inside, const Step& step)
   factor = std::move(both);
 }
 
-/// A law f(−t) = ±f(t) also states that f is defined at −t where it is at t.
-void Kernel::given(const Factor& factor, const Context& inside, const Step& step) {
+/// Undefined values in the condition that is shown have conditions of their own. A law f(−t) = ±f(t) also states that f
+/// is defined at −t where it is at t.
+void Kernel::show_defined(Factor factor, const Context& inside, const Step& step) {
   expect(factor.kind == Kind::Defined, "the factor does not say where a function is defined");
-  expect(definedness_ != nullptr, "conditions of the other side are given only where a definedness condition is shown");
-  DefinednessCondition other = at(definedness_->others, step.position(2), "condition of the other side");
+  if (step.op == Op::Signs) {
+    const bool is_shown_condition = known_ && known_->shown && factor == known_->shown->factors.at(0);
+    factor.kind = Kind::Apply;
+    return require_by_signs(to_sum(factor), SignClaim::Defined, inside, step, !is_shown_condition);
+  }
+  expect(known_.has_value(), "no definedness conditions are given there");
+  DefinednessCondition other = at(known_->given, step.position(2), "condition that is given");
   const Images images = require_point(other.guards, other.bound, step.polys, inside, step);
   Factor& known = other.factors.at(0);
   for_each_poly(known, [&](Poly& poly) { poly = atoms_.substitute(poly, images); });

@@ -38,7 +38,7 @@ struct Step {
     DivideMax,  // divide_max P F g; p, …; q, …: max_{b: H} t = max(max_{b: H, g} t, max_{b: H, not g} t)
     Order,  // order P P … CASES: Σ c·Σ_b [G] F = 0 if it is 0 in every case of the signs that functions ask for
     Signs,  // signs P F: "f(s) is defined" = 1 if the signs of s imply it
-    Given,  // given P F C p, …: "f(s) is defined" = 1 if condition C of the other side says so at the indices p;
+    Given,  // given P F C p, …: "f(s) is defined" = 1 if condition C of those that hold says so at the indices p;
             // reversed: at −s, for f with a parity law
   };
   /// One of the products that replace others: a coefficient, and the guards of the first of these without some, and
@@ -61,7 +61,7 @@ struct Step {
   std::string name;                    // of Law; the cases of Order
   bool reversed = false;               // of Law, Given
   std::vector<Sum> sums;  // of Law, the values of its variables; of Replace, s, if it is no other argument; q and t
-  std::vector<std::vector<Step>> blocks;  // of Within and Replace; of Law, one for each condition e = 0
+  std::vector<std::vector<Step>> blocks;  // of Within and Replace; of Law, one for each condition but e > 0
   std::vector<ProductLemma> lemmas;       // for the obligations
 
   std::size_t position(std::size_t i) const { return at(positions, i, "position"); }
@@ -103,20 +103,18 @@ void evaluate_in_cases(const Sum& sum, const Guards& given, const Statement& sta
                        const std::function<char(const std::function<std::string()>& contradiction)>& decide,
                        const std::function<void(std::string)>& on_script);
 
-/// A definedness condition to be shown: it holds where those of the other side do.
-struct DefinednessGoal {
-  const DefinednessCondition& condition;
-  const std::vector<DefinednessCondition>& others;
+/// The definedness conditions that hold: those of the other side while one of a side is shown, and of the source in
+/// the values of a rule that widens.
+struct KnownConditions {
+  std::span<const DefinednessCondition> given;
+  const DefinednessCondition* shown = nullptr;
 };
 
 class Kernel {
  public:
-  /// `on_obligation` receives each obligation. `definedness` is there if that is to be shown.
-  Kernel(const Statement& statement, OnObligation on_obligation, const DefinednessGoal* definedness = nullptr)
-      : statement_(statement),
-        atoms_(statement.atoms()),
-        on_obligation_(std::move(on_obligation)),
-        definedness_(definedness) {}
+  /// `on_obligation` receives each obligation.
+  Kernel(const Statement& statement, OnObligation on_obligation, std::optional<KnownConditions> known = {})
+      : statement_(statement), atoms_(statement.atoms()), on_obligation_(std::move(on_obligation)), known_(known) {}
 
   /// Throws CheckError on a step that does not apply. Then the product at the step's first position may have changed,
   /// and products may have been appended.
@@ -124,6 +122,8 @@ class Kernel {
   void run(Sum& sum, const Context& context, const std::vector<Step>& steps) {
     for (const Step& step : steps) apply(sum, context, step);
   }
+  /// What a condition of a law says to be 0: e, or 1 − "f is defined"; of e > 0 it is e.
+  Sum condition_sum(const algebra::LawEquation::Condition& condition, const std::vector<Sum>& values) const;
   /// Throws CheckError unless the steps rewrite the sum, whose indices are in scope, to the empty sum.
   void check_vanishes(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what);
 
@@ -166,12 +166,12 @@ class Kernel {
   void monotone(Product& product, std::size_t f, const Context& inside, const Step& step);
   void flatten(Factor& factor, const Context& inside, const Step& step);
   void divide_max(Factor& factor, const Context& inside, const Step& step);
-  void given(const Factor& factor, const Context& inside, const Step& step);
+  void show_defined(Factor factor, const Context& inside, const Step& step);
 
   const Statement& statement_;
   Atoms& atoms_;
   OnObligation on_obligation_;
-  const DefinednessGoal* definedness_;
+  std::optional<KnownConditions> known_;
 };
 
 }  // namespace rulemill::check

@@ -4,20 +4,6 @@
 
 namespace rulemill::check {
 
-Sum to_sum(Factor factor) { return {Product{{1, 1}, {}, {}, {std::move(factor)}}}; }
-
-Sum negated(Sum sum) {
-  for (Product& product : sum) product.coefficient = -product.coefficient;
-  return sum;
-}
-
-Sum number_sum(Rational value) { return value.num == 0 ? Sum{} : Sum{number(value)}; }
-
-Sum add(Sum a, const Sum& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 Product multiply(Product a, const Product& b) {
   for (const Atom atom : b.bound)
     expect(std::ranges::count(a.bound, atom) == 0, "an index is bound twice in a product");

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/operators/expression.h"
-#include "check/kernel/guards.h"
+#include "check/kernel/atoms.h"
 
 namespace rulemill::check {
 
@@ -59,10 +58,16 @@ inline void check_size(std::size_t count) { expect(count <= 4096, "it has more t
 inline Factor integer_factor(Poly poly) { return {Factor::Kind::Integer, 0, {std::move(poly)}, {}, {}, {}}; }
 inline Product number(Rational value) { return {value, {}, {}, {}}; }
 /// The sum of the one product 1 · factor, and that of a number, which is empty for 0.
-Sum to_sum(Factor factor);
-Sum number_sum(Rational value);
-Sum negated(Sum sum);
-Sum add(Sum a, const Sum& b);
+inline Sum to_sum(Factor factor) { return {Product{{1, 1}, {}, {}, {std::move(factor)}}}; }
+inline Sum number_sum(Rational value) { return value.num == 0 ? Sum{} : Sum{number(value)}; }
+inline Sum negated(Sum sum) {
+  for (Product& product : sum) product.coefficient = -product.coefficient;
+  return sum;
+}
+inline Sum add(Sum a, const Sum& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 inline Sum subtract(Sum a, const Sum& b) { return add(std::move(a), negated(b)); }
 /// The product of both. Throws CheckError unless their bound indices are distinct.
 Product multiply(Product a, const Product& b);

@@ -4,7 +4,6 @@
 #include <map>
 
 namespace rulemill::check {
-
 namespace {
 
 bool holds(const Guard& guard, const Atoms& atoms) {

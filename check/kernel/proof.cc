@@ -1,8 +1,6 @@
 // Checks a proof and collects its obligations.
 #include "check/kernel/proof.h"
 
-#include <algorithm>
-
 namespace rulemill::check {
 
 std::pair<Sum, Context> undefinedness(const DefinednessCondition& condition, const Statement& statement) {
@@ -10,17 +8,23 @@ std::pair<Sum, Context> undefinedness(const DefinednessCondition& condition, con
           within(Context{statement.facts(), {}}, condition)};
 }
 
+std::optional<KnownConditions> conditions_in_values(const Statement& statement) {
+  if (!statement.rule().widens) return std::nullopt;
+  return KnownConditions{statement.definedness_conditions(/*of_target=*/false).all};
+}
+
 std::vector<Obligation> check_domains(const Proof& proof, const Statement& statement) {
   std::vector<Obligation> result;
   for (const bool of_target : {false, true}) {
     const Statement::DefinednessConditions& conditions = statement.definedness_conditions(of_target);
     const std::vector<std::vector<Step>>& proofs = proof.domains[of_target ? 1 : 0];
-    expect(proofs.size() == conditions.own_count, "expected a proof of each definedness condition");
+    const bool is_assumed = statement.rule().widens && !of_target;
+    expect(proofs.size() == (is_assumed ? 0 : conditions.own_count), "expected a proof of each definedness condition");
     for (std::size_t d = 0; d < proofs.size(); ++d) {
-      const DefinednessGoal goal{conditions.all[d], statement.definedness_conditions(!of_target).all};
+      const KnownConditions known{statement.definedness_conditions(!of_target).all, &conditions.all[d]};
       Kernel kernel(
-          statement, [&](Obligation each) { result.push_back(std::move(each)); }, &goal);
-      auto [sum, context] = undefinedness(goal.condition, statement);
+          statement, [&](Obligation each) { result.push_back(std::move(each)); }, known);
+      auto [sum, context] = undefinedness(conditions.all[d], statement);
       kernel.check_vanishes(std::move(sum), context, proofs[d], "a condition is not shown");
     }
   }
@@ -30,7 +34,9 @@ std::vector<Obligation> check_domains(const Proof& proof, const Statement& state
 std::vector<Obligation> check_proof(const Proof& proof, const Statement& statement) {
   expect(proof.outputs.size() == statement.outputs(), "the proof has a different number of outputs");
   std::vector<Obligation> result = check_domains(proof, statement);
-  Kernel kernel(statement, [&](Obligation obligation) { result.push_back(std::move(obligation)); });
+  const auto known = conditions_in_values(statement);
+  Kernel kernel(
+      statement, [&](Obligation obligation) { result.push_back(std::move(obligation)); }, known);
   for (std::size_t o = 0; o < proof.outputs.size(); ++o) {
     const Context context{conjunction(statement.facts(), statement.index_ranges(o)), {}};
     kernel.check_vanishes(statement.difference(o), context, proof.outputs[o], "the sides are not shown to be equal");

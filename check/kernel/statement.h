@@ -43,6 +43,7 @@ struct CoreRule {
   Guards condition;
   std::vector<CoreNode> nodes;
   std::vector<CoreTerm> source, target;
+  bool widens = false;                           // states something only where the source is defined
   std::vector<Poly> nonzero;                     // of an instance, to be shown of numbers that are not 0
   std::span<const algebra::Function> functions;  // by the numbers of Apply
   std::span<const algebra::LawEquation> laws;

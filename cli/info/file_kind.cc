@@ -52,10 +52,6 @@ FileDescription describe_results(const Json& json, const char* kind,
   return {kind, text, {{"candidates", json.size()}, {"counts", counts}}};
 }
 
-bool is_list_with(const Json& json, const char* key) {
-  return json.is_array() && !json.empty() && json[0].is_object() && json[0].contains(key);
-}
-
 /// Describes a JSON file that a run or `--json` wrote. Throws InputError for others.
 FileDescription describe_json(const std::filesystem::path& path) {
   const Json json = runtime::read_json(path);
@@ -66,7 +62,7 @@ FileDescription describe_json(const std::filesystem::path& path) {
     if (json.is_object() && json.contains("command") && json.contains("rulemill")) return describe_report(json);
     if (json.is_object() && name == "funnel.json")
       return {"funnel of a run", fmt::format("{} counts", json.at("funnel").size()), {{"counts", json["funnel"]}}};
-    if (is_list_with(json, "milliseconds"))
+    if (json.is_array() && !json.empty() && json[0].is_object() && json[0].contains("milliseconds"))
       return describe_results(json, "times of proofs", [](const Json& result) { return result.at("verdict"); });
     if (name == "outcomes.json" || name == "dropped.json")
       return describe_results(json,
@@ -141,7 +137,7 @@ FileDescription describe_definitions(const fs::path& path, const std::string& by
           {{"operators", definitions.operators.size()}, {"functions", definitions.functions.size()}}};
 }
 
-/// A certificate's first line names its version and its kind: "; rulemill certificate 5, by definitions".
+/// A certificate's first line names its version and its kind: "; rulemill certificate 6, by definitions".
 FileDescription describe_certificate(const std::string& bytes) {
   const std::string title = first_line(bytes).substr(2);
   const auto lines = std::ranges::count(bytes, '\n');
@@ -171,10 +167,6 @@ FileDescription describe_proof(const fs::path& path) {
            {"bytes", proof.rules().size()},
            {"before", proof.before()},
            {"after", proof.after()}}};
-}
-
-FileDescription describe_page(const std::string& bytes) {
-  return {"HTML page", runtime::format_bytes(bytes.size()), {{"bytes", bytes.size()}}};
 }
 
 FileDescription describe_profile(const std::string& bytes) {
@@ -228,7 +220,8 @@ FileDescription describe_file(const fs::path& path, const Options& options) {
     return {"properties", fmt::format("{} statements", count), {{"statements", count}}};
   }
   if (extension == ".toml") return describe_profile("\n" + bytes);
-  if (extension == ".html" && bytes.find("<title>rulemill") != std::string::npos) return describe_page(bytes);
+  if (extension == ".html" && bytes.find("<title>rulemill") != std::string::npos)
+    return {"HTML page", runtime::format_bytes(bytes.size()), {{"bytes", bytes.size()}}};
   if (extension == ".cache") return describe_cache(bytes);
   if (extension == ".jsonl") return describe_events(path, bytes);
   if (extension == ".proof" || algebra::has_valid_checksum(bytes)) return describe_proof(path);

@@ -9,7 +9,6 @@
 #include "prove/checked_statement.h"
 
 namespace rulemill::cli {
-
 namespace {
 
 std::optional<algebra::Certificate> statement_proof(const std::string& statement, algebra::Library& library) {

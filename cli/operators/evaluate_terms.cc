@@ -66,10 +66,6 @@ Values read_values(const std::string& file) {
   return values;
 }
 
-std::string dims_text(const Tensor& tensor) {
-  return "[" + runtime::join_text(tensor.shape, [](std::int64_t size) { return std::to_string(size); }) + "]";
-}
-
 constexpr const char* terms_origin = "TERMS";  // in messages
 
 /// The terms as the source of a rule, whose variables have the tensors' shapes.
@@ -100,7 +96,8 @@ void evaluate_terms(Context& context, const EvaluationOptions& given) {
     const auto value_text = [](double value) {
       return std::isnan(value) ? std::string("undefined") : fmt::format("{:g}", value);
     };
-    context.print(dims_text(result) + ": " + runtime::join_text(result.values, value_text) + "\n");
+    context.print(
+        fmt::format("[{}]: {}\n", fmt::join(result.shape, ", "), runtime::join_text(result.values, value_text)));
     context.report["outputs"].push_back({{"shape", result.shape}, {"values", result.values}});
   }
 }

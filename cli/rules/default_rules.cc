@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "algebra/rules/rule_set_format.h"
+#include "cli/rules/rule_database.h"
 #include "cli/shipped_files.h"
 #include "cli/step_progress.h"
 #include "pipeline/run.h"
 #include "prove/generalize_rules.h"
+#include "prove/import_rules.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
 #include "runtime/process/descriptor.h"
@@ -32,9 +34,10 @@ namespace fs = std::filesystem;
 constexpr double max_seconds = 7200;
 
 /// "models-0123456789abcdef.rmdb", with a digest of everything that determines the rules.
-std::string file_name(const fs::path& profiles, const Options& options) {
+std::string file_name(const fs::path& profiles, const fs::path& stated, const Options& options) {
   runtime::Hasher hasher;
   hasher.add_text(runtime::program_digest());
+  if (!stated.empty()) hasher.add_text(runtime::read_file(stated));
   const algebra::Library library = load_library(options);
   try {
     hasher.add_text(pipeline::digest_of_profiles(profiles, library));
@@ -60,29 +63,50 @@ class MakingLock {
   runtime::Descriptor folder_;
 };
 
+/// The default rules, wherever they are.
+struct Wanted {
+  fs::path profiles, definitions;
+  fs::path stated;   // rules as text, which are proved like others; empty: none
+  std::string name;  // of the database
+};
+
+/// Proves the rules of a file, and adds them to a database.
+void add_stated_rules(const fs::path& stated, const fs::path& database, const Options& options) {
+  Terms terms(options);
+  auto& [library, bank, symbols] = terms;
+  algebra::RuleSet rules = algebra::load_rule_set(database, library, bank, symbols);
+  const prove::ProverOptions prover;
+  const auto verdicts = prove::prove_imported_rules(read_rule_file(stated, {}, terms), library, bank, symbols, prover);
+  for (const prove::ImportVerdict& verdict : verdicts) {
+    if (verdict.status != prove::RuleStatus::Proved)
+      throw runtime::Error(verdict.place, verdict.name + " is not proved: " + verdict.detail);
+  }
+  for (algebra::RuleRecord& record : prove::make_import_database(verdicts, library, bank, symbols, prover, {}).rules)
+    rules.rules.push_back(std::move(record));
+  algebra::save(rules, bank, symbols, database);
+}
+
 /// Discovers the rules of the profiles with their general forms in another process, and removes the other files. What a
 /// killed one has left is used.
-void discover(const fs::path& profiles, const fs::path& definitions, const fs::path& database) {
+void discover(const Wanted& wanted, const fs::path& database, const Options& options) {
   runtime::require_writable_folder(database.parent_path());
   fs::path work = database;
   work.replace_extension(".making");
-  if (const std::string failure = run_discovery(profiles, definitions, work, "all", max_seconds); !failure.empty())
+  if (const std::string failure = run_discovery(wanted.profiles, wanted.definitions, work, "all", max_seconds);
+      !failure.empty())
     throw runtime::Error(work.string(), "cannot make the default rules: `rulemill discover` failed with " + failure);
+  if (!wanted.stated.empty()) add_stated_rules(wanted.stated, work / prove::rules_file, options);
   fs::rename(work / prove::rules_file, database);
   std::error_code ignored;
   fs::remove_all(work, ignored);
 }
 
-/// The default rules, wherever they are.
-struct Wanted {
-  fs::path profiles, definitions;
-  std::string name;  // of the database
-};
-
 Wanted wanted_rules(const Context& context, const std::string& folder = "models") {
   const fs::path profiles = data_folder() / "profiles" / folder, definitions = definitions_folder(context.options);
   if (!fs::is_directory(profiles)) throw runtime::Error(profiles.string(), "has no profile; give --rules");
-  return {profiles, definitions, file_name(profiles, context.options)};
+  fs::path stated = data_folder() / "rules" / "widening.rules";
+  if (folder != "models" || !fs::exists(stated)) stated.clear();
+  return {profiles, definitions, stated, file_name(profiles, stated, context.options)};
 }
 
 /// Returns whether the database exists and matches its checksum; logs a warning if it exists only. A checksum reveals
@@ -117,7 +141,7 @@ fs::path database_in(const fs::path& folder, const Wanted& wanted, const Context
   if (fs::exists(own) && algebra::has_valid_checksum(runtime::read_file(own))) return own;
   StepProgress progress(context.progress, "default rules");
   progress.begin("discovering");
-  discover(wanted.profiles, wanted.definitions, own);
+  discover(wanted, own, context.options);
   return own;
 }
 
@@ -127,22 +151,22 @@ fs::path rules_cache() {
 }
 
 /// Makes the database for this run only.
-DefaultRules temporary_rules(const Wanted& wanted, const std::string& reason) {
+DefaultRules temporary_rules(const Wanted& wanted, const Options& options, const std::string& reason) {
   spdlog::warn("{}; the default rules are discovered for this run only, see RULEMILL_CACHE", reason);
   auto folder = std::make_shared<const runtime::ScratchFolder>();
   fs::path database = folder->path() / wanted.name;
-  discover(wanted.profiles, wanted.definitions, database);
+  discover(wanted, database, options);
   return {std::move(database), std::move(folder)};
 }
 
 DefaultRules rules_of(const Wanted& wanted, const Context& context) {
   if (fs::path packed = packed_database(wanted); !packed.empty()) return {std::move(packed), nullptr};
   const fs::path cache = rules_cache();
-  if (cache.empty()) return temporary_rules(wanted, "there is no cache folder");
+  if (cache.empty()) return temporary_rules(wanted, context.options, "there is no cache folder");
   try {
     return {database_in(cache, wanted, context), nullptr};
   } catch (const runtime::IoError& error) {
-    return temporary_rules(wanted, error.what());
+    return temporary_rules(wanted, context.options, error.what());
   }
 }
 

@@ -246,9 +246,16 @@ ExportedRules export_as(const ExportOptions& options, const std::string& origin,
   for (const RuleRecord& record : database.rules.rules) {
     if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) records.push_back(record);
   }
-  if (options.format == "taso") return export_taso(records, options, database);
-  if (options.format != "text") return export_program(records, options, origin, database);
-  return export_text(records, options, origin, database);
+  if (options.format == "text") return export_text(records, options, origin, database);
+  std::vector<std::string> widening;
+  std::erase_if(records, [&](const RuleRecord& each) {
+    if (each.rule.widens) widening.push_back(each.rule.id);
+    return each.rule.widens;
+  });
+  ExportedRules exported = options.format == "taso" ? export_taso(records, options, database)
+                                                    : export_program(records, options, origin, database);
+  for (const std::string& rule : widening) exported.skipped.emplace_back(rule, "it only widens");
+  return exported;
 }
 
 void export_rules(Context& context, const ExportOptions& options) {

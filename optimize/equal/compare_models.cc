@@ -7,7 +7,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Writes a proof that can be followed, and returns what it shows. Throws InputError for another one.

@@ -7,7 +7,6 @@
 #include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using runtime::Json;

@@ -13,7 +13,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Elements of a value that are compared, about.

@@ -13,7 +13,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// What a rule cannot say, and of which model.

@@ -16,7 +16,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// In onnxruntime, models that round differently are not called different.

@@ -8,7 +8,6 @@
 #include "runtime/process/interrupt.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Windows that are tried for a pair of values, smallest first.

@@ -4,7 +4,6 @@
 #include <set>
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::int64_t tried_sizes = 9;  // 0 to 8

@@ -164,19 +164,16 @@ void GraphEvaluator::compute(NodeId id) {
 
 namespace {
 
-bool all_finite(const algebra::Tensor& tensor) {
-  return std::ranges::all_of(tensor.values, [](double value) { return std::isfinite(value); });
+bool is_finite_in(DataType type, const algebra::Tensor& tensor) {
+  return std::ranges::all_of(tensor.values, [&](double value) { return std::isfinite(rounded(value, type)); });
 }
 
 /// Returns true if a constant that the value is computed from has an infinite or NaN element.
 bool depends_on_nonfinite(const GraphBank& bank, ValueId id) {
   return std::ranges::any_of(bank.live_nodes(std::span(&id, 1)), [&](NodeId node) {
-    return bank.node(node).kind == Node::Kind::Constant && !all_finite(*bank.tensor(bank.node(node).source));
+    return bank.node(node).kind == Node::Kind::Constant &&
+           !is_finite_in(DataType::Float64, *bank.tensor(bank.node(node).source));
   });
-}
-
-bool is_finite_in(DataType type, const algebra::Tensor& tensor) {
-  return std::ranges::all_of(tensor.values, [&](double value) { return std::isfinite(rounded(value, type)); });
 }
 
 }  // namespace

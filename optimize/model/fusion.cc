@@ -6,7 +6,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns all lists of leaves of a term, left to right: each argument is a leaf or is replaced by its own arguments.

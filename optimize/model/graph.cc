@@ -8,7 +8,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 void mix(std::size_t& seed, std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2); }
@@ -26,10 +25,6 @@ double element_count(const ValueType& type) {
   double count = 1;
   for (const algebra::Poly& dim : *type) count *= static_cast<double>(dim.constant().value_or(1));
   return count;
-}
-
-std::string describe(const ValueType& type, const algebra::Symbols& symbols) {
-  return type ? "\n" + std::to_string(static_cast<int>(type.data_type)) + symbols.to_string(*type) : "";
 }
 
 std::uint32_t intern_name(std::unordered_map<std::string, std::uint32_t>& table, const std::string& key) {
@@ -124,7 +119,9 @@ NodeId GraphBank::intern(Node node, std::span<const ValueType> types) {
 ValueId GraphBank::input(const std::string& name, ValueType type) {
   Node created;
   created.kind = Node::Kind::Input;
-  created.source = intern_name(input_sources_, name + describe(type, *symbols_));
+  created.source = intern_name(
+      input_sources_,
+      type ? name + "\n" + std::to_string(static_cast<int>(type.data_type)) + symbols_->to_string(*type) : name);
   return node(intern(std::move(created), std::span(&type, 1))).outputs[0];
 }
 

@@ -8,7 +8,6 @@
 #include "optimize/model/rounding.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 bool is_number(const algebra::OperatorInstance& instance) {

@@ -7,7 +7,6 @@
 #include "runtime/files/atomic_file.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::size_t max_pattern_depth = 32;

@@ -9,7 +9,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Dynamic dimensions that the user does not set.

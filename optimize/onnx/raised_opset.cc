@@ -1,7 +1,6 @@
 #include "optimize/onnx/raised_opset.h"
 
 #include <algorithm>
-#include <iterator>
 #include <sstream>
 
 #include "optimize/onnx/operators/node_arguments.h"

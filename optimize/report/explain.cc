@@ -304,7 +304,7 @@ class NodeExplainer {
   void find_effect(std::uint32_t number, NodeId id, PartialMatch& match) {
     const Pattern& pattern = model_.matcher.patterns()[number];
     const NodeId near[] = {id};
-    for (const Rewrite& rewrite : model_.matcher.rewrites(outputs_, near)) {
+    for (const Rewrite& rewrite : model_.matcher.rewrites(outputs_, near, model_.rules[pattern.rule].rule.widens)) {
       if (rewrite.pattern != number) continue;
       std::unordered_map<ValueId, ValueId> replacements;
       for (const auto& [before, after] : rewrite.replacements) replacements.emplace(before, after);

@@ -86,7 +86,7 @@ std::string to_text(const Summary& summary) {
   }
   text += search_text(summary) + "\n";
   for (const VerificationResult& each : summary.verification)
-    text += "verified by " + verification_text(each, summary.verification_options.accuracy) + "\n";
+    text += "verified by " + verification_text(each, summary) + "\n";
   if (!summary.onnxruntime_skipped_reason.empty())
     text += "not verified by onnxruntime: " + summary.onnxruntime_skipped_reason + "\n";
   if (!summary.warning.empty()) text += "warning: " + summary.warning + "\n";
@@ -160,6 +160,7 @@ runtime::Json fired_json(const Summary& summary) {
                     {"text", fired.text},
                     {"tier", fired.tier},
                     {"certified", fired.certified},
+                    {"widens", fired.widens},
                     {"times", fired.times},
                     {"reversed", fired.reversed}});
   return json;

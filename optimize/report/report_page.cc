@@ -71,7 +71,7 @@ Json figures(const Summary& summary) {
 Json verification(const Summary& summary) {
   Json rows = Json::array();
   for (const VerificationResult& each : summary.verification) {
-    const std::string result = verification_text(each, summary.verification_options.accuracy);
+    const std::string result = verification_text(each, summary);
     rows.push_back({each.verifier, result.substr(each.verifier.size() + 2)});
   }
   if (!summary.onnxruntime_skipped_reason.empty())

@@ -21,7 +21,8 @@ std::string fired_name(const Summary::FiredRule& fired) { return fired.id + (fir
 std::string fired_title(const Summary::FiredRule& fired) {
   std::string title = fired_name(fired);
   if (!fired.tier.empty()) title += ", " + fired.tier;
-  return title + (fired.certified ? ", proved" : ", without a certificate");
+  return title + (fired.certified ? ", proved" : ", without a certificate") +
+         (fired.widens ? " where the model is defined" : "");
 }
 
 std::string cleaning_text(const Summary& summary) {
@@ -101,7 +102,7 @@ std::string choices_text(const std::vector<std::string>& choices) {
                       : text + ", whose choices rounding decides: what leads to them and what follows is compared";
 }
 
-std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy) {
+std::string verification_text(const VerificationResult& result, const Summary& summary) {
   using Verdict = VerificationResult::Verdict;
   if (result.verdict == Verdict::Different) return result.verifier + ": different: " + result.reason;
   if (result.verdict == Verdict::NotLoaded) return result.verifier + ": not loaded: " + result.reason;
@@ -110,9 +111,11 @@ std::string verification_text(const VerificationResult& result, const AccuracyPo
     return result.verifier + ": equal for all inputs, as functions of real numbers, " +
            runtime::format_seconds(result.seconds);
   const std::string given = result.given_inputs > 0 ? fmt::format("{} given and ", result.given_inputs) : "";
+  const AccuracyPolicy& policy = summary.verification_options.accuracy;
+  const bool widens = std::ranges::any_of(summary.fired, &Summary::FiredRule::widens);
   const std::string equal =
-      fmt::format("{}: equal on {}{} random inputs, largest difference {:.1e} of the largest value", result.verifier,
-                  given, result.inputs, result.max_relative_difference);
+      fmt::format("{}: equal on {}{} random inputs{}, largest difference {:.1e} of the largest value", result.verifier,
+                  given, result.inputs, widens ? " where the model is not NaN" : "", result.max_relative_difference);
   const std::string time = runtime::format_seconds(result.seconds) + choices_text(result.choices);
   if (result.reference.empty())
     return fmt::format("{}, {:.0e} allowed, because there is no usable float64 reference ({}), {}", equal,

@@ -23,7 +23,8 @@ std::string timing_place(const BenchmarkResult& benchmark);
 /// Returns the times of the model and of each candidate, a line each; empty without candidates.
 std::string benchmark_text(const Summary& summary);
 std::string sizes_text(const Summary& summary);
-std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy);
+/// Returns the verdict of a verifier, and where nothing was compared, if a rule that widens fired.
+std::string verification_text(const VerificationResult& result, const Summary& summary);
 /// Of the model and its cleaned copy.
 std::string bit_comparison_text(const VerificationResult& result);
 std::string search_text(const Summary& summary);

@@ -49,6 +49,7 @@ struct Summary : SearchCounts {
     std::string text;        // as applied: source => target
     std::string tier;        // core, derived or empty
     bool certified = false;  // the database has a certificate
+    bool widens = false;     // it says something only where the model is defined
     std::string proof;       // "by definitions", "by derivation"; empty without a certificate
     std::string certificate;
     double saved = 0;  // seconds, by the cost model

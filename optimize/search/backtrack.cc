@@ -14,7 +14,6 @@
 #include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Structural hashes of graphs, in which a constant counts by its type only. Graphs of one model with equal hashes cost

@@ -1,6 +1,5 @@
 #include "optimize/search/derivation.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace rulemill::optimize {

@@ -1,13 +1,15 @@
 #include "optimize/search/match.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
+#include "algebra/operators/index_tree.h"
+#include "algebra/properties/positivity.h"
 #include "algebra/terms/match_sizes.h"
 #include "algebra/terms/size_condition.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Limits the matches of a pattern with several terms, whose number can grow exponentially.
@@ -50,17 +52,61 @@ bool is_usable(const Pattern& pattern, const algebra::TermBank& terms) {
                              [&](algebra::TermId each) { return bound.contains(each); });
 }
 
+/// Finds the one element of each variable that an element of a term is computed from.
+struct ElementReads {
+  using Indices = std::vector<std::int64_t>;  // slots of the term's indices; -1: the number 0
+  const algebra::TermBank& terms;
+  std::map<algebra::TermId, Indices> variables{};
+  std::set<algebra::NodeId> nodes{};
+
+  /// Whether element `at` is the same function of one element of each variable wherever these are, and undefined where
+  /// an element of a node below is.
+  bool add(algebra::TermId id, const Indices& at) {
+    if (terms.term(id).is_variable) return variables.try_emplace(id, at).first->second == at;
+    const algebra::OperatorInstance& instance = terms.instance_of(id);
+    nodes.insert(terms.term(id).node);
+    return instance.outputs.size() == 1 && instance.intermediates.empty() &&
+           keeps_undefined(instance, terms.library().functions()) && add(*instance.outputs[0].body, id, at);
+  }
+  bool add(const algebra::ScalarExpr& body, algebra::TermId id, const Indices& at) {
+    using Kind = algebra::ScalarExpr::Kind;
+    const algebra::OperatorInstance& instance = terms.instance_of(id);
+    if (body.kind == Kind::Sum || body.kind == Kind::Case || body.kind == Kind::InverseSize) return false;
+    Indices read;
+    for (std::size_t d = 0; d < body.indices.size(); ++d) {
+      const algebra::IndexExpr &index = *body.indices[d], &extent = *instance.inputs[body.tensor][d];
+      const bool is_index = index.kind == algebra::IndexExpr::Kind::Index;
+      if (is_index ? !is_same(extent, *instance.outputs[0].dims[index.slot]) : !is_constant(body.indices[d], 0))
+        return false;  // not within the tensor
+      read.push_back(is_index ? at[index.slot] : -1);
+    }
+    if (body.kind == Kind::Read) return add(terms.node_of(id).arguments[body.tensor], read);
+    return std::ranges::all_of(body.operands, [&](const auto& each) { return add(*each, id, at); });
+  }
+};
+
+/// Where an element of the source is defined, so is a source of variables that have one value each: those that it
+/// reads.
+bool holds_by_element(const algebra::Rule& rule, const algebra::TermBank& terms) {
+  ElementReads source{terms}, target{terms};
+  ElementReads::Indices at(terms.rank(rule.source[0]));
+  std::iota(at.begin(), at.end(), 0);
+  return rule.source.size() == 1 && source.add(rule.source[0], at) && target.add(rule.target[0], at) &&
+         source.nodes.size() == terms.nodes(rule.source).size() &&
+         std::ranges::includes(source.variables, target.variables);
+}
+
 }  // namespace
 
 std::vector<Pattern> compile_patterns(const std::vector<algebra::RuleRecord>& rules, const algebra::TermBank& terms) {
   std::vector<Pattern> patterns;
   for (std::uint32_t i = 0; i < rules.size(); ++i) {
     const algebra::Rule& rule = rules[i].rule;
-    if (!restricts_positivity_to_variables(rule, terms)) continue;
+    if (!restricts_positivity_to_variables(rule, terms) || (rule.widens && !holds_by_element(rule, terms))) continue;
     Pattern forward{i, false, rule.source, rule.target};
     if (is_usable(forward, terms)) patterns.push_back(std::move(forward));
     Pattern backward{i, true, rule.target, rule.source};
-    if (rules[i].reversible && is_usable(backward, terms)) patterns.push_back(std::move(backward));
+    if (rules[i].reversible && !rule.widens && is_usable(backward, terms)) patterns.push_back(std::move(backward));
   }
   return patterns;
 }
@@ -255,7 +301,7 @@ void Matcher::clear_cache() {
   rewrites_.clear();
 }
 
-std::vector<Rewrite> Matcher::rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near) {
+std::vector<Rewrite> Matcher::rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near, bool widening) {
   std::set<NodeId> wanted(near.begin(), near.end());
   auto close = [&](const std::vector<NodeId>& matched) {
     return wanted.empty() || std::ranges::any_of(matched, [&](NodeId id) { return wanted.contains(id); });
@@ -269,6 +315,7 @@ std::vector<Rewrite> Matcher::rewrites(std::span<const ValueId> outputs, std::sp
     if (roots == roots_.end()) continue;
     for (const Root& root : roots->second) {
       const Pattern& pattern = patterns_[root.pattern];
+      if ((*rules_)[pattern.rule].rule.widens != widening) continue;
       if (pattern.source.size() > 1) {
         joined.insert(root.pattern);
         continue;

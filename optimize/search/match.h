@@ -23,8 +23,9 @@ struct Pattern {
 };
 
 /// Returns the directions of the rules that can be matched: no term of the source is a variable, or positive(c) for a
-/// variable c; positivity is restricted to variables (positivity.h); the target's variables occur in the source; and
-/// each term of the source shares a variable with earlier ones.
+/// variable c; positivity is restricted to variables (positivity.h); the target's variables occur in the source;
+/// each term of the source shares a variable with earlier ones; and a rule that widens holds element by element: an
+/// element of the source that is defined alone is that of the target, because both read one element of each variable.
 std::vector<Pattern> compile_patterns(const std::vector<algebra::RuleRecord>& rules, const algebra::TermBank& terms);
 
 /// The values and nodes that a pattern's source matches. The lists are short and searched from the front.
@@ -47,9 +48,8 @@ class Matcher {
   Matcher(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
 
   const std::vector<Pattern>& patterns() const { return patterns_; }
-  /// Returns the rewrites of the graph that match one of the nodes `near`, in a fixed order; all rewrites if `near` is
-  /// empty.
-  std::vector<Rewrite> rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near);
+  /// Returns the rewrites by equations, or by rules that widen, near these nodes if any are given, in a fixed order.
+  std::vector<Rewrite> rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near, bool widening = false);
   /// Frees the cached matches, which only graphs with common values can use.
   void clear_cache();
 

@@ -6,7 +6,6 @@
 #include "algebra/properties/positivity.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Elements of larger constants are not checked.

@@ -1,5 +1,9 @@
 #include "optimize/search/search_graph.h"
 
+#include <algorithm>
+#include <set>
+
+#include "algebra/properties/positivity.h"
 #include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {
@@ -33,11 +37,9 @@ SearchResult search_once(const SearchContext& context, CostModel& cost, std::spa
   return saturate_windows(bank, saturator, cost, outputs, options, windows, is_exportable);
 }
 
-}  // namespace
-
 /// Numbers that a result computes may be numbers that rules name. Then the result is searched, too.
-SearchResult search_graph(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,
-                          const IsExportable& is_exportable) {
+SearchResult search_by_equations(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,
+                                 const IsExportable& is_exportable) {
   SearchResult found = search_once(context, cost, outputs, is_exportable);
   while (!found.best.at(0).steps.empty()) {
     const Candidate best = found.best[0];
@@ -52,6 +54,60 @@ SearchResult search_graph(const SearchContext& context, CostModel& cost, std::sp
                            std::make_shared<const GraphChange>(GraphChange{{}, named.origins}));
     cheaper.changes.insert(cheaper.changes.begin(), best.changes.begin(), best.changes.end());
     found.best.insert(found.best.begin(), std::move(cheaper));
+  }
+  return found;
+}
+
+/// The values of which an operator further on may compute a number where they are undefined, such as a comparison.
+std::set<ValueId> observed_values(const GraphBank& bank, std::span<const ValueId> outputs) {
+  std::set<ValueId> observed;
+  const std::vector<NodeId> nodes = bank.live_nodes(outputs);
+  for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
+    const Node& node = bank.node(*id);
+    const bool is_kept = node.kind == Node::Kind::Algebra &&
+                         algebra::keeps_undefined(bank.instance(node), bank.library().functions()) &&
+                         std::ranges::none_of(node.outputs, [&](ValueId each) { return observed.contains(each); });
+    if (!is_kept) observed.insert(node.arguments.begin(), node.arguments.end());
+  }
+  return observed;
+}
+
+/// Applies the first rule that widens and makes the graph cheaper. It replaces the value for all that read it.
+bool widen_once(const SearchContext& context, CostModel& cost, Candidate& graph, const IsExportable& is_exportable) {
+  const std::vector<Rewrite> rewrites = context.matcher.rewrites(graph.outputs, {}, /*widening=*/true);
+  const auto observed = rewrites.empty() ? std::set<ValueId>() : observed_values(context.bank, graph.outputs);
+  for (const Rewrite& rewrite : rewrites) {
+    const auto& [before, after] = rewrite.replacements.at(0);
+    if (observed.contains(before)) continue;
+    std::vector<ValueId> outputs = context.bank.replace(graph.outputs, {{before, after}});
+    const double seconds = cost.graph_seconds(outputs);
+    if (seconds >= graph.seconds * (1 - cost_rounding) || !is_exportable(outputs)) continue;
+    if (context.bank.value(after).name.empty()) context.bank.set_name(after, context.bank.value(before).name);
+    graph.steps.push_back({context.matcher.patterns()[rewrite.pattern].rule, false, graph.seconds, seconds});
+    graph = {std::move(outputs), seconds, std::move(graph.steps), {}, true};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// Rules that widen are no equations: they rewrite the graph and what equations find, and then equations the result.
+SearchResult search_graph(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,
+                          const IsExportable& is_exportable) {
+  SearchResult found = search_by_equations(context, cost, outputs, is_exportable);
+  const Candidate original{{outputs.begin(), outputs.end()}, cost.graph_seconds(outputs), {}};
+  for (Candidate graph : {original, found.best.at(0)}) {
+    while (widen_once(context, cost, graph, is_exportable)) {
+      while (widen_once(context, cost, graph, is_exportable)) continue;
+      SearchResult next = search_by_equations(context, cost, graph.outputs, is_exportable);
+      const Candidate& best = next.best.at(0);
+      graph.steps.insert(graph.steps.end(), best.steps.begin(), best.steps.end());
+      graph = {best.outputs, best.seconds, std::move(graph.steps), {}, true};
+      found += next;
+    }
+    if (graph.widens && graph.seconds < found.best[0].seconds * (1 - cost_rounding))
+      found.best.insert(found.best.begin(), std::move(graph));
   }
   return found;
 }

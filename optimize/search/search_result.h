@@ -40,6 +40,7 @@ struct Candidate {
   double seconds = 0;  // by the cost model
   std::vector<RewriteStep> steps;
   std::vector<std::shared_ptr<const GraphChange>> changes{};  // the steps by saturation, with what they rewrite
+  bool widens = false;  // by a rule that only widens: it may have values where the model is undefined
 };
 
 /// A result of a search over the first model, and the second model, which was written from it, in one bank.

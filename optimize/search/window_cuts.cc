@@ -5,12 +5,7 @@
 #include <unordered_map>
 
 namespace rulemill::optimize {
-
 namespace {
-
-bool is_window_node(const Node& node) {
-  return !node.constant && node.kind != Node::Kind::Input && node.kind != Node::Kind::Constant;
-}
 
 /// Depth first, so that connected nodes are close to each candidate.
 std::vector<NodeId> depth_first_order(const GraphBank& bank, std::span<const ValueId> outputs) {
@@ -22,7 +17,8 @@ std::vector<NodeId> depth_first_order(const GraphBank& bank, std::span<const Val
   };
   std::vector<Frame> stack;
   auto open = [&](NodeId id) {
-    if (seen[index(id)] || !is_window_node(bank.node(id))) return;
+    const Node& node = bank.node(id);
+    if (seen[index(id)] || node.constant || node.kind == Node::Kind::Input || node.kind == Node::Kind::Constant) return;
     seen[index(id)] = true;
     stack.push_back({id});
   };

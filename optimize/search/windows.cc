@@ -12,7 +12,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// A window as a graph over placeholders for its inputs.

@@ -8,14 +8,6 @@
 #include "optimize/model/rounding.h"
 
 namespace rulemill::optimize {
-namespace {
-
-bool agree_on_nonfinite(double a, double b) {
-  return std::isnan(a) ? std::isnan(b) : std::isinf(a) || std::isinf(b) ? a == b : !std::isnan(b);
-}
-
-}  // namespace
-
 void RelativeErrors::merge(const RelativeErrors& other) {
   if (other.after > after) worst_element = other.worst_element;
   before = std::max(before, other.before);
@@ -32,7 +24,8 @@ RelativeErrors measure_errors(std::span<const double> reference, std::span<const
   }
   RelativeErrors errors;
   for (std::size_t i = 0; i < reference.size(); ++i) {
-    if (!agree_on_nonfinite(before[i], after[i])) {
+    const double a = before[i], b = after[i];
+    if (!(std::isnan(a) ? std::isnan(b) : std::isinf(a) || std::isinf(b) ? a == b : !std::isnan(b))) {
       if (errors.same_nonfinite_positions) errors.worst_element = i;
       errors.same_nonfinite_positions = false;
     }

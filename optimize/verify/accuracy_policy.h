@@ -15,6 +15,8 @@ struct AccuracyPolicy {
   /// Largest difference if there is no usable reference: for float64 (scaled to its unit roundoff), whose reference is
   /// no more exact, and for ill-conditioned originals.
   double tolerance = 1e-4;
+  /// Nothing is compared where the original is NaN: a rule that only widens was applied.
+  bool only_where_defined = false;
 };
 /// An original with a larger error is ill-conditioned: results are compared with each other, not with the reference.
 constexpr double max_original_error = 0.05;

@@ -158,12 +158,11 @@ std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem:
     why = "--verifier definitions";
     return std::nullopt;
   }
-  const Json query = {{"tolerance", options.accuracy.tolerance},
-                      {"max_error_ratio", options.accuracy.max_error_ratio},
-                      {"max_original_error", max_original_error},
-                      {"as_real_functions", as_real_functions},
-                      {"runtime", options.runtime},
-                      {"small_tensor_elements", small_tensor_elements}};
+  const Json query = {
+      {"tolerance", options.accuracy.tolerance},       {"max_error_ratio", options.accuracy.max_error_ratio},
+      {"max_original_error", max_original_error},      {"only_where_defined", options.accuracy.only_where_defined},
+      {"as_real_functions", as_real_functions},        {"runtime", options.runtime},
+      {"small_tensor_elements", small_tensor_elements}};
   return ask(query, before, after, 3, options, inputs,
              why);  // the model with and without optimizations, and the result
 }

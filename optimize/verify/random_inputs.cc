@@ -31,6 +31,7 @@ algebra::Tensor random_tensor(std::vector<std::int64_t> shape, const Draw& draw,
   for (double& value : tensor.values) {
     const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
     value = rounded(draw.scale * (range.lower + (range.upper - range.lower) * unit), drawn.type.data_type);
+    if (draw.has_zeros && random() % 3 == 0) value = 0;
     // Integers are small, because most of them are indices.
     if (drawn.type.data_type == DataType::Bool) value = unit < 0.5 ? 0 : 1;
     if (drawn.type.data_type == DataType::Integer) value = static_cast<double>(random() % 3);
@@ -43,7 +44,8 @@ algebra::Tensor random_tensor(std::vector<std::int64_t> shape, const Draw& draw,
 std::string describe(const Draw& draw) {
   if (draw.given) return draw.given->origin;
   if (draw.size) return "dynamic sizes " + std::to_string(*draw.size);
-  return fmt::format("input {}{}", draw.number, draw.scale == 1 ? "" : fmt::format(" times {:.2g}", draw.scale));
+  return fmt::format("input {}{}{}", draw.number, draw.scale == 1 ? "" : fmt::format(" times {:.2g}", draw.scale),
+                     draw.has_zeros ? " with zeros" : "");
 }
 
 GraphEvaluator::Sizes draw_sizes(const Draw& draw, std::span<const algebra::Atom> atoms,

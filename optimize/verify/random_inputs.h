@@ -12,18 +12,19 @@
 namespace rulemill::optimize {
 
 /// What one comparison evaluates: random inputs by number, their scale, and the size of dynamic dimensions, if all are
-/// equal; or given inputs, with random outputs of opaque nodes.
+/// equal; with zeros among the elements; or given inputs, with random outputs of opaque nodes.
 struct Draw {
   std::uint32_t number = 0;
   double scale = 1;
   std::optional<std::int64_t> size = std::nullopt;
   const GivenInputs* given = nullptr;
+  bool has_zeros = false;
 
   /// Other draws only reject; they do not show that values are informative.
-  bool is_ordinary() const { return scale == 1 && !size; }
+  bool is_ordinary() const { return scale == 1 && !size && !has_zeros; }
 };
 
-/// Returns "input 2 times 0.016", "dynamic sizes 1", or the file of given inputs.
+/// Returns "input 2 times 0.016", "input 2 with zeros", "dynamic sizes 1", or the file of given inputs.
 std::string describe(const Draw& draw);
 
 /// Returns sizes of the dynamic dimensions that `given` lacks. They are small and mostly odd, so that errors of windows

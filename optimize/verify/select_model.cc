@@ -31,7 +31,10 @@ constexpr double max_confirming_operations = 3e9;
 class ModelSelector {
  public:
   ModelSelector(const SelectionContext& context, const std::vector<Candidate>& candidates)
-      : context_(context), candidates_(candidates), scratch_(parent_folder(context.out)) {}
+      : context_(context),
+        candidates_(candidates),
+        scratch_(context.out.empty() ? std::filesystem::temp_directory_path()
+                                     : std::filesystem::absolute(context.out).parent_path()) {}
 
   /// Tries the preferred candidate until one is accepted or none is left.
   SelectedModel run() {
@@ -44,10 +47,6 @@ class ModelSelector {
   }
 
  private:
-  static std::filesystem::path parent_folder(const std::filesystem::path& out) {
-    return out.empty() ? std::filesystem::temp_directory_path() : std::filesystem::absolute(out).parent_path();
-  }
-
   std::filesystem::path file(std::size_t number) const {
     return scratch_.path() / ("candidate" + std::to_string(number) + ".onnx");
   }
@@ -117,7 +116,7 @@ class ModelSelector {
       ImportedModel reimported = import_model(model, context_.bank, &context_.inference, context_.import.bounds);
       if (!is_shown_by_rules(number)) {
         verify_in_onnxruntime(number);
-        verify_by_definitions(reimported);
+        verify_by_definitions(number, reimported);
       }
       const std::string reason = rejection_reason(selected_.verification);
       if (!reason.empty()) throw runtime::Error("", reason);
@@ -135,20 +134,26 @@ class ModelSelector {
     return selected_.verification[0].is_equal();
   }
 
+  VerificationOptions options_of(std::size_t number) const {
+    VerificationOptions options = context_.verification;
+    options.accuracy.only_where_defined = candidates_[number].widens;
+    return options;
+  }
+
   void verify_in_onnxruntime(std::size_t number) {
-    auto result = verify_with_onnxruntime(context_.model_file, file(number), context_.verification,
+    auto result = verify_with_onnxruntime(context_.model_file, file(number), options_of(number),
                                           context_.runtime_inputs, selected_.onnxruntime_skipped_reason);
     if (result) selected_.verification.push_back(std::move(*result));
   }
 
   /// The definitions take a second for a few billion operations: fewer inputs, or none, if onnxruntime found equality.
-  void verify_by_definitions(const ImportedModel& reimported) {
+  void verify_by_definitions(std::size_t number, const ImportedModel& reimported) {
     std::vector<VerificationResult>& results = selected_.verification;
     using Verdict = VerificationResult::Verdict;
     const bool is_rejected = !results.empty() && (results.back().verdict == Verdict::Different ||
                                                   results.back().verdict == Verdict::NotLoaded);
     if (is_rejected) return;
-    VerificationOptions options = context_.verification;
+    VerificationOptions options = options_of(number);
     std::span<const GivenInputs> given = context_.given_inputs;
     const double operations_per_input =
         2 * context_.cost.operations(context_.import.outputs) + context_.cost.operations(reimported.outputs);

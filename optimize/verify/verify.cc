@@ -146,6 +146,7 @@ class Comparison {
   void collect_sizes() {
     for (const Pair& pair : pairs_) {
       originals_.push_back(pair.before);
+      results_.push_back(pair.after);
       roots_.push_back(pair.before);
       roots_.push_back(pair.after);
     }
@@ -161,8 +162,10 @@ class Comparison {
     atoms_.assign(atoms.begin(), atoms.end());
   }
 
-  /// Compares at the least sizes and, in 16-bit floats, on small values and near overflow.
+  /// Compares at the least sizes, at zeros if a rule widens, and 16-bit floats on small values and near overflow.
   void run_boundary_draws() {
+    for (const std::uint32_t number : {0U, 1U, 4U})  // numbers of any sign, positive and negative ones
+      if (result_.is_equal() && options_.accuracy.only_where_defined) run_draw({.number = number, .has_zeros = true});
     const bool has_open_sizes = std::ranges::any_of(
         atoms_, [&](algebra::Atom atom) { return !given_.empty() || !given_sizes_.contains(atom); });
     for (const std::int64_t size : least_sizes) {
@@ -176,10 +179,8 @@ class Comparison {
   }
 
   void check_range() {
-    std::vector<ValueId> results;
-    for (std::size_t i = 1; i < roots_.size(); i += 2) results.push_back(roots_[i]);
     try {
-      if (const auto value = find_overflow({bank_, originals_, results, given_sizes_, options_.inputs, given_})) {
+      if (const auto value = find_overflow({bank_, originals_, results_, given_sizes_, options_.inputs, given_})) {
         const std::string& name = bank_.value(*value).name;
         fail("value " + (name.empty() ? "of " + bank_.instance(bank_.node_of(*value)).name : name) +
              " overflows on inputs on which all values of the model are finite");
@@ -199,12 +200,10 @@ class Comparison {
 
   /// Rejects errors that are small on random inputs and large on others, and measures how the range grows.
   void check_error_growth() {
-    std::vector<ValueId> results;
-    for (std::size_t i = 1; i < roots_.size(); i += 2) results.push_back(roots_[i]);
     try {
-      result_.range_growth = range_growth({bank_, originals_, results, given_sizes_, 1});
+      result_.range_growth = range_growth({bank_, originals_, results_, given_sizes_, 1});
       const ErrorGrowth growth =
-          find_error_growth(bank_, originals_, results, draw_sizes(Draw{}, atoms_, given_sizes_));
+          find_error_growth(bank_, originals_, results_, draw_sizes(Draw{}, atoms_, given_sizes_));
       result_.error_growth = growth.ratio;
       if (growth.ratio <= chosen_input_allowance * options_.accuracy.max_error_ratio) return;
       fail(fmt::format("{}: on inputs that are chosen to make it grow, {}", pairs_[growth.root].name,
@@ -287,7 +286,10 @@ class Comparison {
     ++result_.tensors;
     result_.elements += before.values.size();
     const DataType type = bank_.value(pair.before).type.data_type;
-    const RelativeErrors errors = measure_errors(pair.reference->values, before.values, after.values);
+    std::vector<double> compared = after.values;
+    for (std::size_t i = 0; options_.accuracy.only_where_defined && i < compared.size(); ++i)
+      if (std::isnan(before.values[i])) compared[i] = before.values[i];
+    const RelativeErrors errors = measure_errors(pair.reference->values, before.values, compared);
     // Below the smallest normal numbers the original's digits are rounding errors, too.
     if (draw.scale != 1 && !is_well_conditioned(errors)) return;
     const bool is_final = before.values.size() >= small_tensor_elements || !errors.same_nonfinite_positions ||
@@ -335,7 +337,7 @@ class Comparison {
   const GraphEvaluator::Sizes& given_sizes_;
   const std::span<const GivenInputs> given_;
   std::vector<Pair> pairs_;
-  std::vector<ValueId> originals_;
+  std::vector<ValueId> originals_, results_;
   std::vector<ValueId> roots_;  // before and after of each pair
   std::vector<algebra::Atom> atoms_;
   VerificationResult result_;

@@ -26,7 +26,7 @@ namespace {
 
 // The number is incremented whenever the format changes.
 constexpr const char* format = "; rulemill certificate ";
-constexpr const char* first_line = "; rulemill certificate 5, by ";
+constexpr const char* first_line = "; rulemill certificate 6, by ";
 constexpr const char* assumed_word = "; assumed law ";
 constexpr const char* definitions_word = "definitions";
 constexpr const char* derivation_word = "derivation";
@@ -45,7 +45,7 @@ bool is_statement_of(const std::string& statement, const Rule& rule, algebra::Li
   const std::vector<Rule> stated = algebra::parse_rules(statement, "statement", library, bank, symbols);
   return stated.size() == 1 && stated[0].variables == rule.variables && stated[0].shapes == rule.shapes &&
          stated[0].source == rule.source && stated[0].target == rule.target && stated[0].condition == rule.condition &&
-         stated[0].packs == rule.packs;
+         stated[0].packs == rule.packs && stated[0].widens == rule.widens;
 }
 
 std::string to_string(const CertificateText& certificate) {
@@ -345,6 +345,7 @@ std::optional<std::string> PremiseRules::statement(const std::string& name) {
 std::optional<Rule> PremiseRules::rule(const std::string& name) {
   const std::size_t at = std::min(name.find('@'), name.size());
   const std::optional<Rule> general = find_(name.substr(0, at));
+  if (general && general->widens) return std::nullopt;  // it is no equation
   if (!general || at == name.size()) return general;
   return algebra::specialize_by_name(*general, std::string_view(name).substr(at), library_, bank_, symbols_);
 }

@@ -1,6 +1,5 @@
 #include "prove/core/generalize_rule_set.h"
 
-#include <algorithm>
 #include <optional>
 #include <set>
 

@@ -196,12 +196,6 @@ std::vector<std::vector<FactorPair>> pair_factors(const std::vector<Factor>& a, 
 
 namespace {
 
-/// True unless all factors are numbers or variables without dimensions.
-bool contains_index(const Product& product) {
-  return std::ranges::any_of(product.factors,
-                             [](const Factor& factor) { return !factor.index.empty() || !factor.arguments.empty(); });
-}
-
 std::vector<Equations> unifying_equations_of(const FactorPair& pair, const std::vector<bool>& commutative,
                                              std::size_t limit, Budget& budget) {
   budget.spend(50);
@@ -216,7 +210,9 @@ std::vector<Equations> unifying_equations_of(const FactorPair& pair, const std::
       if (left.empty() && right.empty()) systems.push_back(direct);
       return;
     }
-    const auto representative = std::ranges::find_if(left, contains_index);
+    const auto has_index = [](const Factor& factor) { return !factor.index.empty() || !factor.arguments.empty(); };
+    const auto representative = std::ranges::find_if(
+        left, [&](const Product& product) { return std::ranges::any_of(product.factors, has_index); });
     const Product& first = representative == left.end() ? left[0] : *representative;
     for (const Product& second : right) {
       for (const std::vector<FactorPair>& pairs : pair_factors(first.factors, second.factors, limit)) {

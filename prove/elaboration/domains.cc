@@ -19,14 +19,14 @@ constexpr std::size_t max_values_per_index = 6;  // tried where equations do not
 std::optional<std::string> Elaborator::prove_domains(check::Proof& proof) {
   for (const bool of_target : {false, true}) {
     const check::Statement::DefinednessConditions& conditions = statement_.definedness_conditions(of_target);
+    if (statement_.rule().widens && !of_target) continue;
     for (std::size_t d = 0; d < conditions.own_count; ++d) {
-      definedness_.emplace(
-          check::DefinednessGoal{conditions.all[d], statement_.definedness_conditions(!of_target).all});
+      known_.emplace(check::KnownConditions{statement_.definedness_conditions(!of_target).all, &conditions.all[d]});
       auto [sum, context] = check::undefinedness(conditions.all[d], statement_);
       if (!show_defined({sum, context, proof.domains[of_target ? 1 : 0].emplace_back()}))
         return "not shown to be defined where the other side is: " + statement_.text(conditions.all[d]);
     }
-    definedness_.reset();
+    known_.reset();
   }
   return std::nullopt;
 }
@@ -46,17 +46,38 @@ bool Elaborator::show_defined(State state) {
     if (decided) continue;
     if (const auto guard = undecided_guard(state.sum[p], state.context)) {
       if (!try_step(state, steps::split(p, *guard))) return false;
-    } else if (!show_defined_by_others(state, p)) {
+    } else if (!show_defined_by_others(state, p) && !show_positive(state, p)) {
       return false;
     }
   }
   return false;
 }
 
+/// Where log(t) is defined, t = exp(log(t)), whose sign is known.
+bool Elaborator::show_positive(State state, std::size_t p) {
+  for (std::size_t a = 0; a < state.sum[p].factors[0].arguments.size(); ++a) {
+    check::Sum argument = state.sum[p].factors[0].arguments[a];
+    if (!known_ || argument.size() != 1 || argument[0].factors.empty()) continue;
+    steps::Positions all = {0};
+    for (std::size_t f = 0; f < argument[0].factors.size(); ++f) all.push_back(f);
+    Attempt attempt{state.sum, {}};
+    Step within = steps::nested(Op::Within, {p, 0, a});
+    const Context inner = check::argument_context(state.context, state.sum[p], state.sum[p].factors[0]);
+    if (!try_law_step({argument, inner, within.blocks[0]},
+                      steps::law("log.inverse", all, {{}, argument}, /*reversed=*/true)) ||
+        !try_step(attempt.in(state.context), std::move(within)) ||
+        !try_step(attempt.in(state.context), steps::make(Op::Signs, {p, 0})))
+      continue;
+    commit(std::move(attempt), state);
+    return true;
+  }
+  return false;
+}
+
 bool Elaborator::show_defined_by_others(State state, std::size_t p) {
-  for (std::size_t number = 0; number < definedness_->others.size(); ++number) {
-    if (definedness_->others[number].factors[0].symbol != state.sum[p].factors[0].symbol) continue;
-    for (const DefinednessCondition& cell : cells(definedness_->others[number], max_divisions)) {
+  for (std::size_t number = 0; known_ && number < known_->given.size(); ++number) {
+    if (known_->given[number].factors[0].symbol != state.sum[p].factors[0].symbol) continue;
+    for (const DefinednessCondition& cell : cells(known_->given[number], max_divisions)) {
       if (show_defined_by_other(state, p, number, cell)) return true;
     }
   }
@@ -69,7 +90,7 @@ bool Elaborator::show_defined_by_other(State state, std::size_t p, std::size_t n
   const Context inside = check::within(state.context, state.sum[p]);
   DefinednessCondition wanted = state.sum[p];
   simplify_all_levels(wanted.factors[0].arguments, inside);
-  const DefinednessCondition& other = definedness_->others[number];
+  const DefinednessCondition& other = known_->given[number];
   for (const check::Images& at : witnesses(wanted, cell)) {
     check::Guards unproved;
     for (const check::Guard& guard : cell.guards) {

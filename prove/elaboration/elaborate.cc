@@ -44,6 +44,7 @@ Elaborator::Elaborator(const Statement& statement, const std::vector<SizesByName
 
 Elaboration Elaborator::run() {
   return run_within_limits([&](check::Proof& proof) -> std::optional<std::string> {
+    known_ = check::conditions_in_values(statement_);
     for (std::size_t o = 0; o < statement_.outputs(); ++o) {
       check::Sum sum = statement_.difference(o);
       const Context context{check::conjunction(statement_.facts(), statement_.index_ranges(o)), {}};
@@ -118,7 +119,7 @@ bool Elaborator::try_step(State state, Step step) {
       if (std::ranges::find(step.lemmas, lemma) == step.lemmas.end()) step.lemmas.push_back(lemma);
     }
   };
-  check::Kernel kernel(statement_, confirm, definedness_ ? &*definedness_ : nullptr);
+  check::Kernel kernel(statement_, confirm, known_);
   check::Guards ranges;  // of products of which some replace others
   if (step.op == Op::Indicators && !step.targets_maximum && step.positions.size() + step.indicators.size() > 1) {
     for (const std::size_t p : step.positions) ranges = check::conjunction(ranges, state.sum.at(p).guards);

@@ -79,6 +79,7 @@ class Elaborator {
   std::optional<std::string> prove_domains(check::Proof& proof);
   /// Rewrites 1 − "a function is defined" to 0: by signs, by cases of guards, and by conditions of the other side.
   bool show_defined(State state);
+  bool show_positive(State state, std::size_t p);
   bool show_defined_by_others(State state, std::size_t p);
   bool show_defined_by_other(State state, std::size_t p, std::size_t number, const check::DefinednessCondition& cell);
   /// Replaces the arguments of the factor by those of another with the same function.
@@ -142,8 +143,14 @@ class Elaborator {
   const Laws& laws_of(const check::Factor& factor) const;
   const algebra::LawEquation* law_of(const check::Factor& factor, const char* name) const;
   bool try_law(State state, std::size_t p, std::size_t f, const algebra::LawEquation& law);
-  /// Finds the blocks that show conditions e = 0 of a law, with the inverse of c for the variable after it.
+  /// Finds the blocks of a law: for conditions e = 0, with the inverse of c for the variable after it, and for those
+  /// that an application is defined.
   bool show_conditions(const algebra::LawEquation& law, Step& step, const Context& context);
+  /// The same for a law of this name, which is then applied.
+  bool try_law_step(State state, Step step);
+  static void set_inverse(Step& step);
+  bool take_square(State state, std::size_t p, std::size_t f);
+  bool divide_by_root(State state, std::size_t p, std::size_t f);
   bool scale_maximum(State state, std::size_t p, std::size_t f);
   /// Cancels products whose sum is 0 for every order of the values that they compare.
   bool apply_order(State state);
@@ -205,8 +212,8 @@ class Elaborator {
   Budget budget_;
   Oracle oracle_;
   std::vector<bool> commutative_;
-  std::vector<Laws> laws_;                             // by the number of the function that the left side applies
-  std::optional<check::DefinednessGoal> definedness_;  // while it is shown
+  std::vector<Laws> laws_;  // by the number of the function that the left side applies
+  std::optional<check::KnownConditions> known_;
   Z3Session z3_;
   std::size_t tried_steps_ = 0;
   int depth_ = 0;

@@ -47,6 +47,7 @@ bool Elaborator::apply_laws(State state, std::size_t p) {
     if (const auto* parity = law_of(factor, "parity");
         parity && is_negated(factor.arguments[0]) && try_law(state, p, f, *parity))
       return true;
+    if (kind == Kind::Apply && (take_square(state, p, f) || divide_by_root(state, p, f))) return true;
     if (const auto* law = law_of(factor, "sum")) {
       for (std::size_t g = f + 1; g < state.sum[p].factors.size(); ++g) {
         const check::Factor& other = state.sum[p].factors[g];
@@ -112,11 +113,46 @@ bool Elaborator::try_law(State state, std::size_t p, std::size_t f, const algebr
   return false;
 }
 
+/// sqrt(t) · sqrt(t) = t
+bool Elaborator::take_square(State state, std::size_t p, std::size_t f) {
+  const std::vector<check::Factor>& factors = state.sum[p].factors;
+  const check::Factor& root = factors[f];
+  const auto other = std::find(factors.begin() + static_cast<std::ptrdiff_t>(f) + 1, factors.end(), root);
+  if (other == factors.end()) return false;
+  const auto g = static_cast<std::size_t>(other - factors.begin());
+  return try_law_step(state,
+                      steps::law(statement_.function(root.symbol).name + ".root", {p, f, g}, {{}, root.arguments[0]}));
+}
+
+/// sqrt(t) = t / sqrt(t), if another product is divided by it.
+bool Elaborator::divide_by_root(State state, std::size_t p, std::size_t f) {
+  const check::Factor& root = state.sum[p].factors[f];
+  const std::vector<check::Sum> divisor = {check::to_sum(root)};
+  const bool is_divisor = std::ranges::any_of(state.sum, [&](const check::Product& product) {
+    return std::ranges::any_of(product.factors, [&](const auto& other) { return other.arguments == divisor; });
+  });
+  return is_divisor && try_law_step(state, steps::law(statement_.function(root.symbol).name + ".quotient", {p, f},
+                                                      {{}, root.arguments[0]}, /*reversed=*/true));
+}
+
 bool Elaborator::show_conditions(const algebra::LawEquation& law, Step& step, const Context& context) {
   using Condition = algebra::LawEquation::Condition;
-  const bool has_equation =
-      std::ranges::any_of(law.conditions, [](const Condition& each) { return each.kind == Condition::Kind::Zero; });
-  if (!has_equation) return true;
+  return std::ranges::all_of(law.conditions, [&](const Condition& condition) {
+    if (condition.kind == Condition::Kind::Positive) return true;
+    if (condition.kind == Condition::Kind::Zero) set_inverse(step);
+    if (depth_ == max_depth) return false;
+    check::Sum sum = check::Kernel(statement_, [](const auto&) {}).condition_sum(condition, step.sums);
+    std::vector<Step>& block = step.blocks.emplace_back();
+    ++depth_;
+    const bool is_shown = condition.kind == Condition::Kind::Zero ? rewrite_to_zero({sum, context, block})
+                                                                  : show_defined({sum, context, block});
+    --depth_;
+    return is_shown;
+  });
+}
+
+/// Gives the variable after c the value 1/c.
+void Elaborator::set_inverse(Step& step) {
   const check::Product& scale = step.sums.at(algebra::LawEquation::positive).at(0);
   check::Product inverse = check::number(algebra::reciprocal(scale.coefficient));
   for (check::Factor factor : scale.factors) {
@@ -127,12 +163,13 @@ bool Elaborator::show_conditions(const algebra::LawEquation& law, Step& step, co
     inverse.factors.push_back(std::move(factor));
   }
   step.sums.at(algebra::LawEquation::positive + 1) = {inverse};
-  check::Sum difference = {check::multiply(scale, inverse), check::number({-1, 1})};
-  if (depth_ == max_depth) return false;
-  ++depth_;
-  const bool is_inverse = rewrite_to_zero({difference, context, step.blocks.emplace_back()});
-  --depth_;
-  return is_inverse;
+}
+
+bool Elaborator::try_law_step(State state, Step step) {
+  const auto& laws = statement_.rule().laws;
+  const auto law = std::ranges::find(laws, step.name, &algebra::LawEquation::name);
+  return law != laws.end() && show_conditions(*law, step, check::within(state.context, state.sum[step.position(0)])) &&
+         try_step(state, std::move(step));
 }
 
 bool Elaborator::scale_maximum(State state, std::size_t p, std::size_t f) {

@@ -290,9 +290,7 @@ bool Elaborator::cancel_reciprocal(State state, std::size_t p, std::size_t f) {
     if (g == state.sum[p].factors.size()) return false;
     all.push_back(g);
   }
-  return std::ranges::any_of(std::array{".cancel", ".cancel_negative"}, [&](const char* law) {
-    return try_step(state, steps::law(function.name + law, all, {{}, divisor.arguments[0]}));
-  });
+  return try_law_step(state, steps::law(function.name + ".cancel", all, {{}, divisor.arguments[0]}));
 }
 
 /// Cancels a product with the reciprocal of its other factors, if these are shown to be the divisor.
@@ -327,12 +325,9 @@ bool Elaborator::cancel_sum(State state, std::size_t p, std::size_t f) {
   steps::Positions all = {p};
   for (std::size_t each = 0; each < state.sum[p].factors.size(); ++each) all.push_back(each);
   const std::string name = statement_.function(divisor.symbol).name;
-  for (const char* law : {".cancel", ".cancel_negative"}) {
-    if (!try_step(attempt.in(state.context), steps::law(name + law, all, {{}, {rest}}))) continue;
-    commit(std::move(attempt), state);
-    return true;
-  }
-  return false;
+  if (!try_law_step(attempt.in(state.context), steps::law(name + ".cancel", all, {{}, {rest}}))) return false;
+  commit(std::move(attempt), state);
+  return true;
 }
 
 bool Elaborator::take_power_out(State state, std::size_t p, std::size_t f) {

@@ -253,6 +253,7 @@ class Refuter {
     if (possibly_undefined_) return false;
     const bool source_undefined = partial_ && is_undefined(rule_.rule.source);
     const bool target_undefined = partial_ && is_undefined(rule_.rule.target);
+    if (rule_.rule.widens && source_undefined) return false;
     if (source_undefined != target_undefined) {
       set_counterexample(0, 0, source_undefined, target_undefined);
       return true;

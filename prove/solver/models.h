@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "check/kernel/guards.h"
+#include "check/kernel/atoms.h"
 
 namespace rulemill::prove {
 

@@ -151,8 +151,8 @@ algebra::RuleRecord record_of(const CandidateResult& result, const std::string& 
   rule.id = id;
   const bool forward = is_applicable(rule.source, rule.target, bank),
              backward = is_applicable(rule.target, rule.source, bank);
-  if (!forward && backward) std::swap(rule.source, rule.target);
-  record.reversible = forward && backward;
+  if (!forward && backward && !rule.widens) std::swap(rule.source, rule.target);
+  record.reversible = forward && backward && !rule.widens;
   rule.tier = result.status == RuleStatus::Proved ? algebra::Tier::Core : algebra::Tier::Derived;
   record.rule = std::move(rule);
   record.certificate.kind = result.status == RuleStatus::Proved ? algebra::Certificate::Kind::Definitions

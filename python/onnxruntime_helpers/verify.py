@@ -2,7 +2,7 @@
 
 Query: {"before", "after": paths, "runtime": a name in runtimes.py, "inputs": count of random inputs, "shapes": {input: dims}, "given":
 [{input: NumPy file}], and the accuracy policy of optimize/verify/accuracy_policy.h: "max_error_ratio", "max_original_error",
-"small_tensor_elements", "tolerance"; and "as_real_functions": whether open dimensions are at least 1, and neither overflow nor a run that fails is a difference}. Both models run in the runtime with all its optimizations; the original also runs in onnxruntime
+"small_tensor_elements", "tolerance", "only_where_defined"; and "as_real_functions": whether open dimensions are at least 1, and neither overflow nor a run that fails is a difference}. Both models run in the runtime with all its optimizations; the original also runs in onnxruntime
 without any and, if possible, in float64. The error of the result against float64 may be a multiple of the original's. Given inputs are
 compared first, then random ones: those of the shapes of given ones, as far as the model runs on them. If values differ and nodes choose
 (TopK), the models are compared again, cut at these."""
@@ -13,7 +13,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from boundaries import UNIT_ROUNDOFF, Boundary
+from boundaries import UNIT_ROUNDOFF, Boundary, where_defined
 from constants import evaluate
 from models import (DYNAMIC_SIZES, LARGE_BYTES, CannotRun, bytes_on_disk, feeds_of, given_feeds, mapped_session, one_line, serve, session,
                     try_run)
@@ -64,6 +64,7 @@ class Output:
             return
         roundoff = UNIT_ROUNDOFF[unoptimized.dtype.type]
         unoptimized, optimized, result = (values.astype(np.float64) for values in (unoptimized, optimized, result))
+        result = where_defined(self.query, unoptimized, result)
         same_nonfinite = lambda a: all(np.array_equal(test(a), test(result)) for test in (np.isnan, np.isposinf, np.isneginf))
         if not same_nonfinite(unoptimized) and not same_nonfinite(optimized):
             raise ValueError(f"{name}: NaN or infinity at other places")
@@ -136,6 +137,13 @@ class Reference:
             self.session, self.name, self.reason = None, "", f"the float64 copy does not run: {result}"
             return [None] * count
         return result
+
+
+def with_zeros(feeds, seed):
+    """Inputs at some of whose elements a model may be undefined."""
+    generator = np.random.default_rng(seed)
+    return {name: np.where(generator.random(values.shape) < 1 / 3, np.zeros_like(values), values) if values.dtype.kind == "f" else values
+            for name, values in feeds.items()}
 
 
 class Different(Exception):
@@ -224,6 +232,9 @@ class Verification:
                 self.inputs += 1
         if self.inputs == 0:
             raise CannotRun(f"it does not run the model: {failure}")
+        for number in (0, 1, 4) if self.query.get("only_where_defined") else ():  # numbers of any sign, positive and negative ones
+            feeds = feeds_of(self.infos, self.shapes(number), self.sizes[0], number)
+            self.compare(with_zeros(feeds, number), f"input {number} with zeros")
 
     def compare_boundaries(self, compares_values=True):
         models = {"unoptimized": self.unoptimized, "optimized": self.optimized, "result": self.result}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
@@ -122,7 +123,7 @@ def _sides(rule: str) -> Tuple[str, str]:
     lines = rule.rstrip("\n").split("\n")[1:]
     lets = "".join(line.strip() + "\n" for line in lines if line.lstrip().startswith("let "))
     body = " ".join(line.strip() for line in lines if not line.lstrip().startswith(("let ", "when ")))
-    source, target = body.split("=>")
+    source, target = re.split("=>|->", body)
     return lets + source.strip(), lets + target.strip()
 
 

@@ -32,10 +32,6 @@ bool write_all(int descriptor, std::span<const ByteView> chunks) {
   return true;
 }
 
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
 /// Makes a rename durable. Some file systems cannot sync a folder; that is not an error.
 void sync_folder(const std::filesystem::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -65,7 +61,7 @@ void replace_file(const std::filesystem::path& path, std::span<const ByteView> c
   if (const int error = sync_file(file.get()); error != 0) fail(error);
   if (!file.close()) fail(errno);
   if (::rename(partial.c_str(), path.c_str()) != 0) fail(errno);
-  sync_folder(folder_of(path));
+  sync_folder(path.has_parent_path() ? path.parent_path() : ".");
 }
 
 }  // namespace

@@ -97,12 +97,16 @@ TEST_CASE("sides that are defined at different points are distinguished by evalu
     }
     return result;
   };
-  for (const auto& [rule, what] : found("partial_refuted.rules")) {
-    INFO(rule);
-    CHECK(what != "");
+  for (const char* file : {"partial_refuted.rules", "widening_refuted.rules"}) {
+    for (const auto& [rule, what] : found(file)) {
+      INFO(rule);
+      CHECK(what != "");
+    }
   }
-  for (const auto& [rule, what] : found("partial.rules")) {
-    INFO(rule);
-    CHECK(what == "");
+  for (const char* file : {"partial.rules", "widening.rules"}) {
+    for (const auto& [rule, what] : found(file)) {
+      INFO(rule);
+      CHECK(what == "");
+    }
   }
 }

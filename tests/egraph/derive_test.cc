@@ -36,6 +36,25 @@ TEST_CASE("consequences of the axioms are derived with an explanation") {
   }
 }
 
+TEST_CASE("a rule that widens is no equation: nothing follows from it, and it does not follow") {
+  RuleFixture fixture;
+  const auto widening = fixture.rules("rule w(x[m, n]) exp(log(x)) -> x");
+  const auto goals = fixture.rules(R"(
+rule itself(x[m, n]) exp(log(x)) => x
+rule reversed(x[m, n]) x => exp(log(x))
+rule within(x[m, n], y[n, k]) matmul(exp(log(x)), y) => matmul(x, y)
+rule widening(x[m, n]) exp(log(x)) -> x
+)");
+  Deriver deriver = make_deriver(fixture, widening);
+  for (const TypedRule& goal : goals) {
+    INFO(fixture.text(goal));
+    CHECK(describe(deriver.derive(goal)) == "saturated");
+  }
+  Deriver of_equations = make_deriver(fixture, {goals[0]});
+  CHECK(describe(of_equations.derive(goals[2])) == "derived");
+  CHECK(describe(of_equations.derive(goals[3])) == "saturated");
+}
+
 TEST_CASE("rolling back makes answers independent of earlier goals") {
   RuleFixture fixture;
   const auto core = fixture.file("axioms.rules");

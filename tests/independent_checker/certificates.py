@@ -7,7 +7,7 @@ from polynomials import Arithmetic, require_that
 from sums import Factor, Guard, Product
 from syntax import PolyReader
 
-FORMAT = "; rulemill certificate 5, by "
+FORMAT = "; rulemill certificate 6, by "
 # How many positions follow the word of a step. None: any number.
 POSITIONS = {"indicators": None, "reindex": 1, "count": 1, "equal": 3, "within": 3, "replace": None, "expand": 2,
              "reciprocal": 3, "law": None, "constant": 2, "take_out": 2, "scale": 2, "monotone": 3, "flatten": 2,

@@ -73,6 +73,8 @@ class Checker:
         found, conditions = [], statement.definedness_conditions
         for side, proofs in enumerate(certificate.domains):
             wanted, own = conditions[side]
+            if statement.rule.widens and side == 0:  # says something only where the source is defined
+                own = 0
             require_that(len(proofs) == own, "expected a proof of each definedness condition")
             kernel = Kernel(statement, conditions[1 - side][0])
             for condition, steps in zip(wanted, proofs):
@@ -81,6 +83,7 @@ class Checker:
         return found
 
     def by_derivation(self, statement: Statement, certificate: Certificate) -> list[Obligation]:
+        require_that(not statement.rule.widens, "a rule that widens is no equation")
         require_that(not certificate.outputs, "a derivation has no steps")
         kernel = Kernel(statement)
         Derivation(kernel, certificate, self.premise, self.ranks)
@@ -91,10 +94,12 @@ class Checker:
             general, _, values = name.partition("@")
             require_that(general in self.premises and values, f"there is no rule {name} proved from the definitions")
             self.premises[name] = specialize(self.premises[general], values, self.library, self.ranks)
+        require_that(not self.premises[name].widens, "a rule that widens is no equation")
         return self.premises[name]
 
     def by_definitions(self, statement: Statement, certificate: Certificate) -> list[Obligation]:
-        kernel, facts, differences = Kernel(statement), statement.facts, statement.differences
+        facts, differences = statement.facts, statement.differences
+        kernel = Kernel(statement, statement.conditions_in_values)
         require_that(len(certificate.outputs) == len(differences), "the proof has another number of outputs")
         for o, (difference, steps) in enumerate(zip(differences, certificate.outputs)):
             kernel.check_vanishes(difference, Context(facts + statement.index_ranges(o)), steps)

@@ -115,7 +115,9 @@ class FactorSteps:
             elif kind == "zero":
                 self.check_vanishes(value, inside, step.block or [])
             else:
-                self.require_defined(value[0].factors[0], inside, step, True)
+                application = single_factor(value)
+                require_that(application and application.kind == "apply", "a condition of a law is not about a function")
+                self.check_vanishes((Product(),) + as_sum(application._replace(kind="defined"), coefficient=-1), inside, step.block or [])
         right = self.instance(sides[1], step.sums, True)
         result = multiply((rest,), right)
         if len(positions) == 1 and len(right) == 1 and len(right[0].factors) == 1:  # in the place of the old one
@@ -196,9 +198,9 @@ class FactorSteps:
         return None, number(1)
 
     def given(self, factor, inside, step):
-        """Condition C of the other side says that the function is defined, at a point where its guards hold."""
+        """Condition C of those that hold says that the function is defined, at a point where its guards hold."""
         require_that(factor.kind == "defined", "the factor does not say where a function is defined")
-        require_that(self.conditions is not None, "conditions of the other side are given only where one is shown")
+        require_that(self.conditions is not None, "no definedness conditions are given there")
         other = at(self.conditions, step.positions[2])
         self.require_point(other, step.polys, inside, step)
         images = dict(zip(other.bound, step.polys))

@@ -26,7 +26,7 @@ class Context(NamedTuple):
 
 
 class Kernel(FactorSteps):
-    """`conditions`: the definedness conditions that a step `given` names; None where it may not be used."""
+    """`conditions`: the definedness conditions that hold, which a step `given` names; None where it may not be used."""
 
     def __init__(self, statement: Statement, conditions: list | None = None):
         self.statement, self.arithmetic, self.library = statement, statement.arithmetic, statement.library

@@ -41,9 +41,16 @@ class Law(NamedTuple):
 
 class EquationReader(Grammar):
     def equation(self):
-        """left '=' right ['when' a ('>' | '=') 0 {',' b ('>' | '=') 0}]"""
+        """left '=' right ['when' condition {',' condition}]"""
         left, _, right = self.sum(), self.expect("="), self.sum()
-        return left, right, self.chain(",", self.comparison) if self.accept("when") else []
+        return left, right, self.chain(",", self.law_condition) if self.accept("when") else []
+
+    def law_condition(self):
+        """a '>' 0, a '=' 0, or a 'defined', as (kind, a)"""
+        a, relation = self.sum(), self.next()
+        kind = {">": "positive", "=": "zero", "defined": "defined"}.get(relation)
+        require_that(kind == "defined" or kind and self.next() == "0", "expected a condition '> 0', '= 0' or 'defined'")
+        return kind, a
 
 
 class Laws:
@@ -63,11 +70,7 @@ class Laws:
         """Adds a law, if its operations are functions of the definitions."""
         left, right, conditions = EquationReader(equation).equation() if isinstance(equation, str) else equation
         sides = [self.expression(e, {"f": f.representative, **functions}) for e in (left, right)]
-        made = []
-        for a, relation, b in conditions:
-            kind, zero, e = ("positive", a, b) if relation == "<" else ("zero", b, a)
-            require_that(relation in ("<", "=") and zero == ("number", 0), "expected a condition '> 0' or '= 0'")
-            made.append((kind, self.expression(e, {})))
+        made = [(kind, self.expression(e, {})) for kind, e in conditions]
         if None not in sides + [e for _, e in made]:
             used = {part[1] for part in subtrees(sides + made) if part[0] == "argument"}
             self.found.setdefault(f"{f.name}.{name}", Law(1 + max(used, default=-1), *sides, tuple(made), text))
@@ -105,6 +108,8 @@ class Laws:
             return None
         if op in ("+", "-"):
             return "+", parts[0], parts[1] if op == "+" else ("*", MINUS_ONE, parts[1])
+        if op == "/" and parts[0] == ("number", 1):
+            return "apply", name, parts[1]
         if op in ("*", "/"):
             return "*", parts[0], parts[1] if op == "*" else ("apply", name, parts[1])
         require_that(len(parts) == self.functions[name].arity, f"'{op}' has another number of arguments")

@@ -88,5 +88,6 @@ def read_record(data: bytes, library: Library, arithmetic: Arithmetic, ranks) ->
     for of in messages(message, 7):
         rule.conditions.append((poly(of.get(1, [b""])[-1]), ("=", "!=", "<", "<=")[number(of, 2)], poly(of.get(3, [b""])[-1])))
     rule.packs = [poly(pack).single_atom for pack in message.get(12, [])]
+    rule.widens = bool(number(message, 14))
     certificate = next(messages(message, 9), {})
     return Record(text(message, 1), rule, number(certificate, 1), text(certificate, 2))

@@ -34,6 +34,7 @@ class Rule:
     target: list = field(default_factory=list)
     conditions: list = field(default_factory=list)
     packs: list = field(default_factory=list)  # atoms
+    widens: bool = False  # source -> target: it holds where the source is defined, and is no equation
 
     def nodes(self) -> list[Node]:
         return nodes_of(self.source + self.target)
@@ -57,7 +58,7 @@ class Rule:
         conditions = [(poly(a), relation, poly(b)) for a, relation, b in self.conditions]
         return Rule(list(variables.values()), shapes or [tuple(map(poly, shape)) for shape in self.shapes],
                     list(map(term, self.source)), list(map(term, self.target)),
-                    [c for c in conditions if c[1] != "=" or c[0] != c[2]], self.packs if packs is None else packs)
+                    [c for c in conditions if c[1] != "=" or c[0] != c[2]], self.packs if packs is None else packs, self.widens)
 
 
 def nodes_of(terms) -> list[Node]:
@@ -91,7 +92,8 @@ class RuleReader(PolyReader):
             name, value = self.named("=", self.expression)
             self.names[name] = self.node_or_term(value)
         rule.source = self.chain(",", self.term)
-        if not self.accept("="):
+        rule.widens = self.accept("->")
+        if not rule.widens and not self.accept("="):
             self.expect("=>")
         rule.target = self.chain(",", self.term)
         conditions = self.chain(",", self.comparison) if self.accept("when") else []

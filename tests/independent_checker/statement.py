@@ -104,6 +104,11 @@ class Statement:
             result.append((own + shared, len(own)))
         return tuple(result)
 
+    @property
+    def conditions_in_values(self) -> list | None:
+        """Those that hold in the values: the source's, if the rule widens, since it says nothing elsewhere."""
+        return self.definedness_conditions[0][0] if self.rule.widens else None
+
     def conditions_of(self, node: Node) -> list[Product]:
         lowering = self.lowering
         lowering.conditions = []

@@ -68,13 +68,14 @@ class StepsTest(unittest.TestCase):
         uses = f"; use {self.use(*text.splitlines())}\n" if name == "use" else ""
         output = "" if name in ("proof", "use") else "output\n"
         steps = "" if name == "use" else text
-        certificate = Certificate(f"; rulemill certificate 5, by {kind}\n{uses}typing\n{output}{steps}", library.functions)
+        certificate = Certificate(f"; rulemill certificate 6, by {kind}\n{uses}typing\n{output}{steps}", library.functions)
         certificate.read_proof(statement.arithmetic)
         if name == "use":
             return checker.by_derivation(statement, certificate)
         if name == "proof":
             return checker.domains(statement, certificate) + checker.by_definitions(statement, certificate)
-        kernel, terms, facts = Kernel(statement), statement.differences[0], statement.facts
+        terms, facts = statement.differences[0], statement.facts
+        kernel = Kernel(statement, statement.conditions_in_values)
         context = Context(facts + statement.index_ranges(0))
         if condition:
             sides = statement.definedness_conditions

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functions import exact_number
 from polynomials import Arithmetic, CheckError, Poly, bound_index, output_index, require_that, size, variable
 
-TOKEN = re.compile(r"\s*([A-Za-z_]\w*|\d+(?:\.\d+)?|[@#]\d+|\"[^\"\n]*\"|\.\.\.|//|=>|<=|>=|!=|:=|<-|\S)")
+TOKEN = re.compile(r"\s*([A-Za-z_]\w*|\d+(?:\.\d+)?|[@#]\d+|\"[^\"\n]*\"|\.\.\.|//|=>|->|<=|>=|!=|:=|<-|\S)")
 CHANGES = ("with", "without", "only", "insert", "at")
 
 

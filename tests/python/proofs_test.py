@@ -81,6 +81,10 @@ class Counterexamples(Case):
         self.assertLess(x[counterexample.position], 0)
         self.assertEqual((counterexample.source, counterexample.target), (0, x[counterexample.position]))
 
+    def test_a_rule_that_widens_has_one_where_its_source_is_defined(self):
+        counterexample = self.assert_differs_as_said("rule wrong(x[m, n])\n  exp(log(x)) -> sqrt(x)\n")
+        self.assertGreater(counterexample.inputs["x"].min(), 0)
+
     def test_scalars_parameters_and_several_outputs_are_evaluated(self):
         for text in ("rule a(x[m, n], s[])\n  scale(x, s) => x\n",
                      "rule b(x:4, k:4)\n  conv2d(x, k; stride=2) => conv2d(x, k; stride=2, act=relu)\n",

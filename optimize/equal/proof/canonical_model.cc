@@ -6,7 +6,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// ONNX's numbers of the element types of literals.

@@ -1,7 +1,6 @@
 #include "optimize/equal/proof/congruence.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace rulemill::optimize {
 

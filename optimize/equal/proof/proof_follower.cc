@@ -15,7 +15,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 constexpr std::uint32_t proof_schema_version = 2;
@@ -203,7 +202,7 @@ bool ProofFollower::has_equal_constants() const {
 
 const algebra::Rule* ProofFollower::rule_of(const proto::ModelStep& step) const {
   const auto record = std::ranges::find(rules_.rules, step.rule(), [](const auto& each) { return each.rule.id; });
-  return record == rules_.rules.end() ? nullptr : &record->rule;
+  return record == rules_.rules.end() || record->rule.widens ? nullptr : &record->rule;
 }
 
 bool ProofFollower::holds(const proto::ModelStep& step, ValueId partner, ValueId original, const ModelTerms& names) {

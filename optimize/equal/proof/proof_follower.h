@@ -55,6 +55,7 @@ class ProofFollower {
   bool agree_alone(ValueId a, ValueId b, bool is_read_as_computed = false);
   bool are_constants_that_agree(ValueId partner, ValueId unmerged);
   ValueId constant_in_place_of(ValueId computed, const std::vector<ValueId>& constants);
+  /// Null if there is none, or if it only widens and is no equation.
   const algebra::Rule* rule_of(const proto::ModelStep& step) const;
   std::optional<Sides> instance_of(const algebra::Rule& rule, const proto::ModelStep& step, DataType type,
                                    const ModelTerms& names);

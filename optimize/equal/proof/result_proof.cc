@@ -13,7 +13,6 @@
 #include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Returns the value with other arguments of its node.
@@ -148,6 +147,7 @@ std::string serialize(const ProofRules& rules, algebra::Library& library) {
 
 std::optional<proto::ModelProof> proof_of_result(const SearchedResult& searched, const StatementProof& prove) {
   const auto& [bank, before, after, terms, rules, named, result, names, is_cleaned] = searched;
+  if (result.widens) return std::nullopt;
   std::vector<const GraphChange*> changes{&named};
   for (const auto& change : result.changes) changes.push_back(change.get());
   OriginalTerms originals(bank, before, changes);

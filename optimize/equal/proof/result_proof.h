@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "model_proof.pb.h"
 #include "optimize/equal/prover/window_statement.h"

@@ -10,7 +10,6 @@
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 using algebra::Tracked;

@@ -3,7 +3,6 @@
 #include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Elements of the largest constant that is compared with operators. Larger ones are weights, and a matrix of

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// In the products of matrices of all terms that are tried for one constant.

@@ -5,7 +5,6 @@
 #include <functional>
 
 namespace rulemill::optimize {
-
 namespace {
 
 using Position = std::int64_t;

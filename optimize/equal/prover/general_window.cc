@@ -11,7 +11,6 @@
 #include "optimize/model/numbers.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// The numbers of a window as sizes. Open sizes get other names, because those of a model are no names of rules.

@@ -7,7 +7,6 @@
 #include "algebra/terms/rule_text.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 class WindowBuilder {

@@ -13,7 +13,6 @@
 #include "optimize/equal/prover/window.h"
 
 namespace rulemill::optimize {
-
 namespace {
 
 /// Larger windows are left to rules: a proof from the definitions compares whole normal forms.

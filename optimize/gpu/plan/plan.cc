@@ -128,7 +128,8 @@ class Planner {
         operation.expr = nullptr;
         operation.reads = operands_of(operation.op);
         if (const auto* convolution = std::get_if<Convolution>(&operation.op))
-          operation.pads_image = needs_padding(*convolution, operation.out);
+          operation.pads_image = !convolution->has_symmetric_padding(
+              graph_.dims[convolution->image], graph_.dims[convolution->filters], graph_.dims[operation.out]);
       } else {
         operation.reads = tensors_read(*expr.element);
       }
@@ -141,11 +142,6 @@ class Planner {
   bool is_row_major_view(const TensorExpr& expr) const {
     if (expr.element->kind != ElementExpr::Kind::Read) return false;
     return is_view(expr, Layout::RowMajor, graph_.dims[expr.element->tensor], Layout::RowMajor, symbols_);
-  }
-
-  bool needs_padding(const Convolution& convolution, std::uint32_t out) const {
-    return !convolution.has_symmetric_padding(graph_.dims[convolution.image], graph_.dims[convolution.filters],
-                                              graph_.dims[out]);
   }
 
   void add_steps(const Operation& operation, const std::vector<Layout>& read_layouts) {

@@ -28,7 +28,7 @@ class ReshapedRegion {
       if (graph_.is_output(name) || found == readers_.end()) return false;
       for (onnx::NodeProto* reader : found->second) {
         if (is_end(*reader, name)) continue;
-        if (!is_elementwise_node(*reader)) return false;
+        if (!has_trait(*reader, elementwise) || reader->output_size() != 1) return false;
         if (!values_.insert(reader->output(0)).second) continue;
         nodes_.push_back(reader);
         open.push_back(reader->output(0));
@@ -44,10 +44,6 @@ class ReshapedRegion {
     if (!is_standard(node) || node.op_type() != "Reshape" || node.input(0) != name) return false;
     const auto argument = graph_.integers(node, 1, "shape");
     return argument && std::ranges::find(*argument, 0) == argument->end();
-  }
-
-  static bool is_elementwise_node(const onnx::NodeProto& node) {
-    return has_trait(node, elementwise) && node.output_size() == 1;
   }
 
   /// Numbers are broadcast to any dimensions.

@@ -23,10 +23,6 @@ constexpr int node_overload_field = 8, function_overload_field = 13, attribute_d
 
 std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-bool is_of_runtime(const std::string& domain) {
-  return domain.empty() || domain.starts_with("ai.onnx.") || domain.starts_with("com.microsoft");
-}
-
 template <class Message>
 std::vector<std::string> unknown_fields(const Message& message, int number) {
   UnknownFieldSet fields;
@@ -86,7 +82,9 @@ class Inliner {
   const Function* called(const onnx::NodeProto& node) const {
     if (!op_types_.contains(node.op_type())) return nullptr;
     const auto found = functions_.find(key_of(node, node.op_type(), node_overload_field));
-    return found == functions_.end() || is_of_runtime(domain_of(node.domain())) ? nullptr : &found->second;
+    const std::string domain = domain_of(node.domain());
+    const bool is_of_runtime = domain.empty() || domain.starts_with("ai.onnx.") || domain.starts_with("com.microsoft");
+    return found == functions_.end() || is_of_runtime ? nullptr : &found->second;
   }
 
   void expand(onnx::GraphProto& graph, std::size_t depth) {

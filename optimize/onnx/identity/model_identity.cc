@@ -18,15 +18,12 @@
 namespace rulemill::optimize {
 namespace {
 
-std::string describe_item(const InterfaceItem& item) {
-  return item.name + ": " + item.type + (item.default_value.empty() ? "" : " with a default value");
-}
-
 /// Describes the items that the other model lacks.
 std::string describe_other_items(const std::vector<InterfaceItem>& items, const std::vector<InterfaceItem>& others) {
   std::vector<std::string> texts;
   for (const InterfaceItem& item : items) {
-    if (std::ranges::find(others, item) == others.end()) texts.push_back(describe_item(item));
+    if (std::ranges::find(others, item) == others.end())
+      texts.push_back(item.name + ": " + item.type + (item.default_value.empty() ? "" : " with a default value"));
   }
   return texts.empty() ? "no other" : runtime::join_text(texts);
 }

@@ -89,7 +89,8 @@ class ZipReader {
     } else {
       fail(file + " is compressed by an unknown method");
     }
-    if (unpacked.size() != size || checksum_of(unpacked) != checksum) fail(file + " is damaged");
+    const auto actual = crc32_z(0, reinterpret_cast<const Bytef*>(unpacked.data()), unpacked.size());
+    if (unpacked.size() != size || actual != checksum) fail(file + " is damaged");
     return unpacked;
   }
 
@@ -108,18 +109,9 @@ class ZipReader {
     return result;
   }
 
-  static std::uint32_t checksum_of(const std::string& text) {
-    return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()));
-  }
-
   std::string_view bytes_;
   const std::string& place_;
 };
-
-/// Returns the checked content of each file by name. `place` is the archive in messages. Throws InputError.
-std::map<std::string, std::string> parse_zip(std::string_view bytes, const std::string& place) {
-  return ZipReader(bytes, place).files();
-}
 
 struct NumpyType {
   std::string_view name;  // in the header of an array
@@ -236,7 +228,7 @@ class NpyReader {
 
 std::map<std::string, InputTensor> parse_npz(std::string_view bytes, const std::string& place) {
   std::map<std::string, InputTensor> tensors;
-  for (const auto& [file, content] : parse_zip(bytes, place)) {
+  for (const auto& [file, content] : ZipReader(bytes, place).files()) {
     if (!file.ends_with(npy_extension))
       throw InputError(place, runtime::make_printable(file) + " in it is not an array");
     const std::string name = file.substr(0, file.size() - npy_extension.size());

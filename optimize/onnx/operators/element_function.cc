@@ -127,11 +127,6 @@ constexpr ElementFunction functions[] = {
 
 bool is_real(int type) { return type == Proto::FLOAT || type == Proto::DOUBLE || type == Proto::FLOAT16; }
 
-/// Whether the integer is one of the type.
-bool is_integer_of(int type, std::int64_t value) {
-  return type != Proto::INT32 || value == static_cast<std::int32_t>(value);
-}
-
 /// Appends a number, of which `single` is the value in float32. Returns false if a finite number becomes infinite.
 bool append_real(std::string& bytes, int type, double value, float single) {
   const auto add = [&](auto element) { bytes.append(reinterpret_cast<const char*>(&element), sizeof element); };
@@ -192,7 +187,7 @@ std::optional<RawTensor> apply(const ElementFunction& function, const RawTensor&
       append(bytes, type, *value);
     } else {
       const Integer value = function.integers((*integers)[i], (*others)[i]);
-      if (!value || !is_integer_of(type, *value)) return std::nullopt;
+      if (!value || (type == Proto::INT32 && *value != static_cast<std::int32_t>(*value))) return std::nullopt;
       append(bytes, type, *value);
     }
   }

@@ -192,8 +192,24 @@ TEST_CASE("a truncated or changed database is rejected") {
 }
 
 TEST_CASE("a database with another schema or other definitions is rejected with the difference") {
-  CHECK_THAT(rejection(changed([](auto& set) { set.set_schema_version(2); })),
-             Contains("schema version 2, expected 1"));
+  CHECK(rejection(changed([](auto& set) { set.set_schema_version(1); })) == "accepted");
+  const auto reversible = [](auto& set) {
+    set.mutable_rules(0)->set_widens(true);
+    set.mutable_rules(0)->set_reversible(true);
+  };
+  CHECK_THAT(rejection(changed(reversible)), Contains("reversible is true of a rule that widens"));
+  const auto widening = [](auto& set) {
+    set.mutable_rules(0)->set_widens(true);
+    set.mutable_rules(0)->set_reversible(false);
+  };
+  CHECK(rejection(changed(widening)) == "accepted");
+  CHECK_THAT(rejection(changed([&](auto& set) {
+               widening(set);
+               set.set_schema_version(1);
+             })),
+             Contains("schema version 1, expected 2"));
+  CHECK_THAT(rejection(changed([](auto& set) { set.set_schema_version(3); })),
+             Contains("schema version 3, expected 2"));
   const auto folder =
       std::filesystem::temp_directory_path() / ("rulemill_other_definitions_" + std::to_string(::getpid()));
   std::filesystem::remove_all(folder);

@@ -62,15 +62,15 @@ class Outcome {
     if (name_ == "use") return derive();
     Sum sum = statement().difference(0);
     Context context = test_.context();
-    std::optional<DefinednessGoal> goal;
+    std::optional<KnownConditions> known = conditions_in_values(statement());
     for (const bool of_target : {false, true}) {
       if (!take(of_target ? " condition of target\n" : " condition of source\n")) continue;
       const DefinednessCondition& shown = statement().definedness_conditions(of_target).all.at(0);
       std::tie(sum, context) = undefinedness(shown, statement());
-      goal.emplace(DefinednessGoal{shown, statement().definedness_conditions(!of_target).all});
+      known.emplace(KnownConditions{statement().definedness_conditions(!of_target).all, &shown});
     }
     Kernel kernel(
-        statement(), [&](const Obligation& obligation) { add(obligation); }, goal ? &*goal : nullptr);
+        statement(), [&](const Obligation& obligation) { add(obligation); }, known);
     kernel.run(sum, context, test_.read_steps(steps_));
     return statement().text(sum);
   }

@@ -102,6 +102,17 @@ rule split_up(x:2, a:2, b:2)
   CHECK(one_way.saturator.solve(one_way.whole_region()).steps.empty());
   SaturationFixture both_ways(text, split_up, true);
   CHECK(both_ways.fired(both_ways.saturator.solve(both_ways.whole_region())) == std::vector<std::string>{"split_up"});
+  std::string widening = split_up;
+  widening.replace(widening.find("=>"), 2, "->");
+  SaturationFixture widens(text, widening, true);  // whatever its record says
+  CHECK(widens.saturator.solve(widens.whole_region()).steps.empty());
+}
+
+TEST_CASE("the sides of a rule that widens do not become one class", "[saturate]") {
+  ModelText text;
+  text.input("x", {"16", "64"}).output("y", {"16", "64"}).node("Log", {"x"}, {"p"}).node("Exp", {"p"}, {"y"});
+  SaturationFixture fixture(text, "rule inverse(x:2) exp(log(x)) -> x");
+  CHECK(fixture.saturator.solve(fixture.whole_region()).steps.empty());
 }
 
 TEST_CASE("terms over constants only are not rewritten", "[saturate]") {

@@ -222,7 +222,7 @@ TEST_CASE("a tampered certificate, rule, condition or definition is detected") {
     require_found(database, "certificate of " + record.rule.id);
   }
   SECTION("a certificate of another format") {
-    text.replace(text.find(" 5, by"), 2, " 4");
+    text.replace(text.find(" 6, by"), 2, " 5");
     require_found(database, "the certificate is of another format; prove its rule again");
   }
   SECTION("a line that would leave a solver scope") {

@@ -60,17 +60,33 @@ TEST_CASE("sides with partial functions are equal only if they are undefined at 
   }
 }
 
+TEST_CASE("a rule that widens is proved in its direction only") {
+  ProverFixture fixture;
+  for (const algebra::Rule& rule : fixture.rules("tests/prove/widening.rules")) {
+    const Verdict verdict = fixture.prover.prove(rule);
+    INFO(rule.id << ": " << verdict_text(verdict));
+    CHECK(std::holds_alternative<Proved>(verdict));
+  }
+  for (const algebra::Rule& rule : fixture.rules("tests/prove/widening_refuted.rules")) {
+    const Verdict verdict = fixture.prover.prove(rule);
+    INFO(rule.id << ": " << verdict_text(verdict));
+    CHECK(std::holds_alternative<Refuted>(verdict));
+  }
+}
+
 TEST_CASE("a rule is not proved if only one side is undefined, even if no counterexample is found") {
   ProverOptions options;
   options.refute.tries = 1;
   options.refute.elements = 2;  // too few for a counterexample
   ProverFixture fixture(options);
-  for (const algebra::Rule& rule : fixture.rules("tests/prove/partial_refuted.rules")) {
-    const auto typed = algebra::infer_types(rule, fixture.bank, fixture.symbols);
-    REQUIRE(std::holds_alternative<algebra::TypedRule>(typed));
-    const ProofResult outcome = fixture.prover.prove_equal(std::get<algebra::TypedRule>(typed));
-    INFO(rule.id);
-    CHECK_FALSE(outcome.proved);
+  for (const char* file : {"tests/prove/partial_refuted.rules", "tests/prove/widening_refuted.rules"}) {
+    for (const algebra::Rule& rule : fixture.rules(file)) {
+      const auto typed = algebra::infer_types(rule, fixture.bank, fixture.symbols);
+      REQUIRE(std::holds_alternative<algebra::TypedRule>(typed));
+      const ProofResult outcome = fixture.prover.prove_equal(std::get<algebra::TypedRule>(typed));
+      INFO(rule.id);
+      CHECK_FALSE(outcome.proved);
+    }
   }
 }
 

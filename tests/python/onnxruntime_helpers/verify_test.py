@@ -115,6 +115,18 @@ class Verification(Case):
         self.assertGreater(answer["error_before"], 5e-5)
         self.assertLessEqual(answer["error_after"], 4 * answer["error_before"] + 4 * 2.0 ** -24)
 
+    def test_nothing_is_compared_where_the_model_is_undefined_if_a_rule_that_widens_was_applied(self):
+        chain = lambda *ops, shape: model([helper.make_node(op, [name or "x"], [after]) for op, name, after in ops], {}, shape)
+        for shape in ([16, 16], ["n", 8]):
+            before = chain(("Log", "", "a"), ("Exp", "a", "y"), shape=shape)
+            defined = chain(("Identity", "", "y"), shape=shape)
+            self.assertIn("NaN or infinity at other places", self.verified(before, defined)["reason"])
+            self.assertEqual(self.verified(before, defined, only_where_defined=True)["verdict"], "equal")
+            # Not where only the result is undefined, nor where the model is defined.
+            self.assertIn("NaN", self.verified(defined, before, only_where_defined=True)["reason"])
+            other = chain(("Abs", "", "a"), ("Sqrt", "a", "y"), shape=shape)
+            self.assertEqual(self.verified(before, other, only_where_defined=True)["verdict"], "different")
+
     def test_convolutions_are_lowered_to_products_of_doubles(self):
         cases = [convolution(drawn(8, 3, 3, 3)), convolution(drawn(8, 3, 5, 3), drawn(8), pads=[1, 2, 0, 1], strides=[2, 3]),
                  convolution(drawn(6, 2, 3), group=3, dilations=[2]), convolution(drawn(8, 1, 3, 3), drawn(8), group=8, pads=[1, 1, 1, 1]),

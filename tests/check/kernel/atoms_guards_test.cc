@@ -1,4 +1,4 @@
-#include "check/kernel/guards.h"
+#include "check/kernel/atoms.h"
 
 #include <catch2/catch.hpp>
 
