@@ -10,9 +10,9 @@
 #include "algebra/rules/rule_set.h"
 #include "optimize/cost/cost_source.h"
 #include "optimize/cost/input_shapes.h"
+#include "optimize/profiles/window_profiles.h"
 #include "optimize/search/search_options.h"
 #include "optimize/search/search_result.h"
-#include "optimize/profiles/window_profiles.h"
 #include "optimize/verify/benchmark.h"
 #include "optimize/verify/verify.h"
 
