@@ -149,9 +149,12 @@ std::optional<std::string> find_function_outside_domain(const OperatorInstance& 
   return analysis.function_outside_domain();
 }
 
-bool keeps_undefined(const OperatorInstance& instance, std::span<const Function> functions) {
-  const auto is_strict = [](const Function::Instruction& each) {
-    return each.op <= Function::Op::Div || is_unary(each.op);  // arithmetic and functions of one number
+bool keeps_undefined(const OperatorInstance& instance, std::span<const Function> functions, Undefined kind) {
+  const auto is_strict = [&](const Function::Instruction& each) {
+    if (kind == Undefined::NaN)  // arithmetic and functions of one number
+      return each.op <= Function::Op::Div || is_unary(each.op);
+    return each.op <= Function::Op::Mul || each.op == Function::Op::Log || each.op == Function::Op::Sqrt ||
+           each.op == Function::Op::Abs;
   };
   const std::function<bool(const ScalarExpr&)> keeps = [&](const ScalarExpr& expr) {
     if (expr.kind == ScalarExpr::Kind::Max) return false;

@@ -25,7 +25,11 @@ std::vector<bool> positive_outputs(const OperatorInstance& instance, std::span<c
 std::optional<std::string> find_function_outside_domain(const OperatorInstance& instance,
                                                         std::span<const Function> functions);
 
-/// Returns true if all that is computed from an undefined element of an input (NaN) is real and undefined, too.
-bool keeps_undefined(const OperatorInstance& instance, std::span<const Function> functions);
+/// What a program may compute where a value is undefined: no number, or one that may be infinite or 0 of either sign.
+enum class Undefined : std::uint8_t { NaN, Any };
+
+/// Returns true if all that is computed from an element of this kind is real, and of this kind too or the same for both
+/// zeros: an exponential or a quotient makes a finite number of an infinite one.
+bool keeps_undefined(const OperatorInstance& instance, std::span<const Function> functions, Undefined kind);
 
 }  // namespace rulemill::algebra

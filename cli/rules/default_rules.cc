@@ -173,12 +173,12 @@ DefaultRules rules_of(const Wanted& wanted, const Context& context) {
 }  // namespace
 
 std::string run_discovery(const fs::path& profile, const fs::path& definitions, const fs::path& out,
-                          const std::string& generalized, double max_seconds) {
+                          const std::string& generalized, double seconds) {
   return runtime::run_program({runtime::current_executable().string(), "discover", "--generalize", generalized,
                                "--profile", profile.string(), "--definitions", definitions.string(), "--progress",
                                "off", "--log-level", "error", "--no-sync", "--out", out.string()},
                               runtime::environment_without_launchers(),
-                              std::chrono::milliseconds(std::llround(max_seconds * 1e3)))
+                              std::chrono::milliseconds(std::llround(seconds * 1e3)))
       .failure;
 }
 

@@ -16,7 +16,7 @@ namespace rulemill::cli {
 
 /// Runs `rulemill discover` with this tier of --generalize. Returns why it failed, empty if it did not.
 std::string run_discovery(const std::filesystem::path& profile, const std::filesystem::path& definitions,
-                          const std::filesystem::path& out, const std::string& generalized, double max_seconds);
+                          const std::filesystem::path& out, const std::string& generalized, double seconds);
 
 struct DefaultRules {
   std::filesystem::path database;

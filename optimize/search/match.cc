@@ -66,7 +66,8 @@ struct ElementReads {
     const algebra::OperatorInstance& instance = terms.instance_of(id);
     nodes.insert(terms.term(id).node);
     return instance.outputs.size() == 1 && instance.intermediates.empty() &&
-           keeps_undefined(instance, terms.library().functions()) && add(*instance.outputs[0].body, id, at);
+           keeps_undefined(instance, terms.library().functions(), algebra::Undefined::NaN) &&
+           add(*instance.outputs[0].body, id, at);
   }
   bool add(const algebra::ScalarExpr& body, algebra::TermId id, const Indices& at) {
     using Kind = algebra::ScalarExpr::Kind;

@@ -59,23 +59,25 @@ SearchResult search_by_equations(const SearchContext& context, CostModel& cost, 
 }
 
 /// The values of which an operator further on may compute a number where they are undefined, such as a comparison.
-std::set<ValueId> observed_values(const GraphBank& bank, std::span<const ValueId> outputs) {
+std::set<ValueId> observed_values(const GraphBank& bank, std::span<const ValueId> outputs, algebra::Undefined kind) {
   std::set<ValueId> observed;
   const std::vector<NodeId> nodes = bank.live_nodes(outputs);
   for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
     const Node& node = bank.node(*id);
     const bool is_kept = node.kind == Node::Kind::Algebra &&
-                         algebra::keeps_undefined(bank.instance(node), bank.library().functions()) &&
+                         algebra::keeps_undefined(bank.instance(node), bank.library().functions(), kind) &&
                          std::ranges::none_of(node.outputs, [&](ValueId each) { return observed.contains(each); });
     if (!is_kept) observed.insert(node.arguments.begin(), node.arguments.end());
   }
   return observed;
 }
 
-/// Applies the first rule that widens and makes the graph cheaper. It replaces the value for all that read it.
-bool widen_once(const SearchContext& context, CostModel& cost, Candidate& graph, const IsExportable& is_exportable) {
+/// Applies the first rule that widens and makes the graph cheaper. It replaces the value for all that read it. What has
+/// been observed remains so when a rule has removed the observer.
+bool widen_once(const SearchContext& context, CostModel& cost, Candidate& graph, std::set<ValueId>& observed,
+                const IsExportable& is_exportable) {
   const std::vector<Rewrite> rewrites = context.matcher.rewrites(graph.outputs, {}, /*widening=*/true);
-  const auto observed = rewrites.empty() ? std::set<ValueId>() : observed_values(context.bank, graph.outputs);
+  if (!rewrites.empty()) observed.merge(observed_values(context.bank, graph.outputs, algebra::Undefined::Any));
   for (const Rewrite& rewrite : rewrites) {
     const auto& [before, after] = rewrite.replacements.at(0);
     if (observed.contains(before)) continue;
@@ -93,18 +95,23 @@ bool widen_once(const SearchContext& context, CostModel& cost, Candidate& graph,
 }  // namespace
 
 /// Rules that widen are no equations: they rewrite the graph and what equations find, and then equations the result.
+/// Equations may have removed what observes that a value is NaN: then nothing widens after them.
 SearchResult search_graph(const SearchContext& context, CostModel& cost, std::span<const ValueId> outputs,
                           const IsExportable& is_exportable) {
   SearchResult found = search_by_equations(context, cost, outputs, is_exportable);
-  const Candidate original{{outputs.begin(), outputs.end()}, cost.graph_seconds(outputs), {}};
-  for (Candidate graph : {original, found.best.at(0)}) {
-    while (widen_once(context, cost, graph, is_exportable)) {
-      while (widen_once(context, cost, graph, is_exportable)) continue;
+  std::vector<Candidate> graphs{{{outputs.begin(), outputs.end()}, cost.graph_seconds(outputs), {}}};
+  const bool is_observed = !observed_values(context.bank, outputs, algebra::Undefined::NaN).empty();
+  if (!is_observed) graphs.push_back(found.best.at(0));
+  for (Candidate& graph : graphs) {
+    std::set<ValueId> observed;
+    while (widen_once(context, cost, graph, observed, is_exportable)) {
+      while (widen_once(context, cost, graph, observed, is_exportable)) continue;
       SearchResult next = search_by_equations(context, cost, graph.outputs, is_exportable);
       const Candidate& best = next.best.at(0);
       graph.steps.insert(graph.steps.end(), best.steps.begin(), best.steps.end());
       graph = {best.outputs, best.seconds, std::move(graph.steps), {}, true};
       found += next;
+      if (is_observed) break;
     }
     if (graph.widens && graph.seconds < found.best[0].seconds * (1 - cost_rounding))
       found.best.insert(found.best.begin(), std::move(graph));

@@ -39,7 +39,7 @@ class Speedup:
 @dataclass(frozen=True)
 class FiredRule:
     """A rule that changed the model, in the direction in which it was applied `times` times: `text` is source => target, the reverse of
-    the database's rule if `reversed`."""
+    the database's rule if `reversed`. One that `widens` holds only where its source is defined."""
 
     id: str
     text: str
@@ -47,6 +47,7 @@ class FiredRule:
     times: int
     reversed: bool
     certified: bool
+    widens: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Result:
         self.changed: bool = raw["changed"]
         self.warning: str = raw["warning"]
         self.speedup = _speedup(raw["timing"])
-        self.fired = [FiredRule(each["rule"], each["text"], each["tier"], each["times"], each["reversed"], each["certified"])
+        self.fired = [FiredRule(each["rule"], each["text"], each["tier"], each["times"], each["reversed"], each["certified"],
+                                each["widens"])
                       for each in raw["fired"]]
         self.verifiers = [Verification(each["verifier"], each["verdict"], each["max_relative_difference"] or 0.0, each["inputs"], each["reason"])
                           for each in raw["verification"]["verifiers"]]

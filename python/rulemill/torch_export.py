@@ -112,6 +112,11 @@ class Exported:
         return self._program
 
     @property
+    def calls(self) -> List[Any]:
+        """The calls of the function, as it makes them."""
+        return [node for node in self._traced.graph.nodes if node.op == "call_function"]
+
+    @property
     def result(self) -> Tuple[Any, List[Any]]:
         """The structure of the function's result, and what in it is not a tensor."""
         return self._flat.spec, self._flat.constants
@@ -415,6 +420,28 @@ def checked_pair(before: Exported, after: Exported) -> None:
         raise InputError(f"the results have different constants: {before.result[1]} before, {after.result[1]} after", 3)
     if before.types != after.types:
         raise InputError(f"the results have different types: {', '.join(before.types)} before, {', '.join(after.types)} after", 3)
+    _check_numbers([before, after])
+
+
+def _check_numbers(models: Sequence[Exported]) -> None:
+    """Raises an error if two numbers beside float64 are one number of 32 bits, in which attributes of ONNX are."""
+    numbers: Dict[float, float] = {}
+    for node in (node for model in models for node in model.calls):
+        for number in _numbers(node):
+            other = numbers.setdefault(float(torch.tensor(number, dtype=torch.float32)), number)
+            if other != number and number == number:
+                raise InputError(f"{node.target}: {other!r} and {number!r} are the same in 32 bits, in which ONNX has such numbers; "
+                                 "expected equal ones, or elements of float32", 3)
+
+
+def _numbers(node: Any) -> List[float]:
+    """The numbers of 64 bits among the arguments of a call, also those that it leaves to their defaults."""
+    value = node.meta.get("val")
+    results = value if isinstance(value, (tuple, list)) else [value]
+    if not any(isinstance(each, torch.Tensor) and each.dtype == torch.float64 for each in results):
+        return []
+    given = [argument.default_value for argument in getattr(getattr(node.target, "_schema", None), "arguments", [])]
+    return [each for each in torch.utils._pytree.tree_leaves([given, node.args, node.kwargs]) if isinstance(each, float)]
 
 
 def export_pair(before: Callable[..., Any], after: Callable[..., Any], arguments: Arguments,

@@ -307,7 +307,8 @@ class _Writer:
         if expression.is_Pow and operands[1].is_Integer and 0 < operands[1] < 5:
             operands = [operands[0]] * int(operands[1])
         name = {"Add": "Add", "Mul": "Mul", "Pow": "Mul", "FloorDiv": "Div"}.get(type(expression).__name__)
-        if name is None or expression.is_Pow and operands is expression.args:
+        is_rounded_up = name == "Div" and not operands[0].is_nonnegative  # by ONNX, as integers of C are
+        if name is None or is_rounded_up or expression.is_Pow and operands is expression.args:
             raise NotRead(f"the size {expression}; expected sums, products and quotients of sizes of arguments")
         parts = [self._size(each) for each in operands]
         return functools.reduce(lambda a, b: self._node(name, [a, b], f"size.{len(self.graph.node)}"), parts)

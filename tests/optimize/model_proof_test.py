@@ -368,6 +368,22 @@ class ModelProof(FusionRulesCase):
                 self.write_proof((first, second), steps, rule)
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
 
+    def test_a_term_with_large_errors_hides_no_difference(self):
+        def stored(**values):
+            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join(repr(float(each)) for each in numpy.broadcast_to(value, 6))}}}"
+                                   for name, value in values.items()) + "> "
+
+        rule = "(x[m, n], w[m, n], b[m, n])\n  mul(x, sub(add(w, b), b)) => mul(x, w)"
+        near, mixed = numpy.float32(1.05), [1e6] + [1.05] * 5
+        for name, code, w, v, b in (("the number itself", 0, near, near, 4096), ("another digit", 3, near, 1.0503, 4096),
+                                    ("another sign beside a large element", 3, mixed, [1e6] + [-1.05] * 5, 4e7),
+                                    ("what is lost here, too", 3, [1e12] + [1.05] * 5, [1e12] + [2] * 5, 1e16)):
+            with self.subTest(name):
+                models = [stored(**{each: value, "q": b}) + f"p = Mul(x, {each}) u = Mul(z, q) y = Add(p, u)" for each, value in (("w", w), ("v", v))]
+                variables = {"x": "before.x", "w": "before.w", "b": "before.q"}
+                self.write_proof(models, [step("before.p", variables, ["after.v"], value="after.p")], rule)
+                self.assertEqual(self.check().returncode, code, self.check().stderr)
+
     def test_what_a_rule_drops_is_defined_wherever_the_first_model_is(self):
         rule = "(x[m, n], y[m, n])\n  sub(add(x, y), y) => x"
         whole, part = "d = {0} t = Add(x, d) y = Sub(t, d)", "y = Identity(x)"

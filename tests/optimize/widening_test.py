@@ -126,6 +126,24 @@ class Widening(Case):
                 self.assertEqual(self.compared([*quotient, (op, ["q", "w"], "y", {})], ["y"], kinds={"y": TensorProto.BOOL}), [])
         for op in ("Max", "Min"):
             self.assertEqual(self.compared([*quotient, (op, ["q", "w"], "y", {})], ["y"]), [])
+        for op in ("Sigmoid", "Tanh", "Exp", "Erf", "Reciprocal", "Softmax"):  # finite at an infinite value, or not for a zero of either sign
+            with self.subTest(op=op):
+                self.assertEqual(self.compared([*quotient, (op, ["q"], "y", {})], ["y"]), [])
+                self.assertEqual(self.compared([*quotient, ("MatMul", ["q", "w"], "p", {}), (op, ["p"], "y", {})], ["y"]), [])
+        self.assertEqual(self.compared([*quotient, ("Div", ["w", "q"], "y", {})], ["y"]), [])
+        for op in ("Neg", "Abs", "Sqrt", "Log", "Transpose"):
+            with self.subTest(op=op):
+                self.assertEqual(self.compared([*quotient, (op, ["q"], "y", {})], ["y"]), ["quotient_multiplied"])
+
+    def test_an_observer_that_an_equation_removes_prevents_them(self):
+        text, merged = "rule same(x[d...], c[d...])\n  choose(equal_to(x, x), x, c) => x\n", self.folder / "same.rules"
+        merged.write_text(text + RULES.read_text())
+        self.assert_works(rulemill("rules", "import", merged, "--out", self.more))
+        chosen = [("Log", ["x"], "a", {}), ("Exp", ["a"], "e", {}), ("Equal", ["e", "e"], "m", {}), ("Where", ["m", "e", "z"], "y", {})]
+        self.assertEqual(self.compared([*chosen[:2], ("Add", ["e", "z"], "y", {})], ["y"]), ["exponential_of_logarithm"])
+        onnx.save(chain(*(each[:3] for each in chosen)), self.model)
+        report = self.json("optimize", self.model, "--rules", self.more, "--out", self.result, "--no-benchmark", "--min-gain", 0)
+        self.assertFalse(any(fired["widens"] for fired in report["fired"]), report["fired"])
 
     def test_what_observes_a_value_is_in_a_subgraph(self):
         branches = [helper.make_graph([helper.make_node("IsNaN" if name == "tests" else "Cast", ["q"], ["r"], **attributes)], name, [],
@@ -136,7 +154,7 @@ class Widening(Case):
         self.assertEqual(self.compared([*quotient, *chosen], ["y"], kinds={"y": TensorProto.BOOL}), [])
 
     def test_what_observes_a_value_is_in_another_window(self):
-        chain = [("Tanh", [f"t{i}"], f"t{i + 1}", {}) for i in range(60)]
+        chain = [(("Abs", "Neg")[i % 2], [f"t{i}"], f"t{i + 1}", {}) for i in range(60)]
         quotient = [("Div", ["x", "z"], "d", {}), ("Mul", ["d", "z"], "t0", {}), *chain]
         self.assertEqual(self.compared([*quotient, ("IsNaN", ["t60"], "y", {})], ["y"], kinds={"y": TensorProto.BOOL}), [])
         self.assertEqual(self.compared([*quotient, ("Neg", ["t60"], "y", {})], ["y"]), ["quotient_multiplied"])

@@ -71,6 +71,7 @@ void ProofFollower::follow(const proto::ModelProof& proof, const std::vector<Val
                            const std::string& file) {
   const ModelTerms names(bank_, before_, after_, {proof.dimensions().begin(), proof.dimensions().end()});
   constants_.limit_work(max_multiply_adds);
+  constants_.require_each_accurate();
   std::unordered_map<ValueId, int> merges;  // steps by original value of the second model
   std::map<ValueId, int> last;              // of outputs
   for (int i = 0; i < proof.steps_size(); ++i) {

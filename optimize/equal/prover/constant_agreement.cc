@@ -26,6 +26,9 @@ constexpr std::size_t max_kept_elements = 1 << 24;
 /// Errors of elements that are small beside the largest element: where more is lost, a term may agree with anything.
 constexpr double max_relative_error = 0x1p-10;
 
+/// The roundoff of the numbers in which constants are computed here.
+constexpr double own_roundoff = 0x1p-53;
+
 /// Elements of a constant that are kept, about.
 constexpr std::size_t max_samples = 64;
 
@@ -53,14 +56,24 @@ std::optional<double> difference_of(Tracked a, Tracked b, DataType type, bool ar
   return difference <= max_constant_errors ? std::optional(difference) : std::nullopt;
 }
 
+/// Returns whether the errors are a few roundoffs of the element, or both differ by no more than its rounding, which
+/// is certain because computing it here loses less.
+bool is_accurate(Tracked a, Tracked b, DataType type) {
+  constexpr double few = 16, rounding = 4;
+  const double error = a.error + b.error, size = std::max(std::abs(a.value), std::abs(b.value));
+  const double limit = rounding * unit_roundoff(type) * size;
+  return error <= few * size || (std::abs(a.value - b.value) <= limit && own_roundoff * error <= limit);
+}
+
 /// Returns the largest difference of elements; nullopt if some do not agree.
 template <class At>
-std::optional<double> largest_difference(std::size_t count, DataType type, bool are_small, const At& at) {
+std::optional<double> largest_difference(std::size_t count, DataType type, bool are_small, bool each_accurate,
+                                         const At& at) {
   double largest = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto [a, b] = at(i);
     const auto difference = difference_of(a, b, type, are_small);
-    if (!difference) return std::nullopt;
+    if (!difference || (each_accurate && !is_accurate(a, b, type))) return std::nullopt;
     largest = std::max(largest, *difference);
   }
   return largest;
@@ -138,7 +151,7 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b, bool 
   const std::vector<Tracked>& second = sample(b).elements;
   const bool are_small = sample(a).has_large && sample(b).has_large;
   if (first.empty() || second.empty() ||
-      !largest_difference(first.size(), type.data_type, are_small,
+      !largest_difference(first.size(), type.data_type, are_small, each_accurate_,
                           [&](std::size_t i) { return std::pair(first[i], second[i]); })) {
     return std::nullopt;
   }
@@ -149,9 +162,9 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b, bool 
     const auto before = elements_of(a), after = elements_of(b);
     if (!before || !after) return std::nullopt;
     known->second.is_identical = before->values == after->values;
-    known->second.difference = largest_difference(before->values.size(), type.data_type, are_small, [&](std::size_t i) {
-      return std::pair(element_of(*before, i), element_of(*after, i));
-    });
+    known->second.difference =
+        largest_difference(before->values.size(), type.data_type, are_small, each_accurate_,
+                           [&](std::size_t i) { return std::pair(element_of(*before, i), element_of(*after, i)); });
   }
   const Agreement& agreement = known->second;
   if (!agreement.difference) return std::nullopt;

@@ -36,6 +36,13 @@ class ConstantComparison {
   void limit_work(double multiply_adds) { max_work_ = multiply_adds; }
   bool is_work_done() const { return work_ > max_work_; }
 
+  /// The errors of each element must be small beside itself, not beside the largest one: who writes a term may choose
+  /// one with errors that hide any difference.
+  void require_each_accurate() {
+    each_accurate_ = true;
+    agreements_.clear();
+  }
+
   /// The constants that either model stores. What a model computes from its own is not within rounding of one that it
   /// stores, too: that difference is part of what it computes.
   void set_models(std::set<ValueId> before, std::set<ValueId> after) {
@@ -87,6 +94,7 @@ class ConstantComparison {
   const GraphBank* bank_;
   GraphEvaluator evaluator_;  // keeps the last constants
   double work_ = 0, max_work_ = algebra::Tracked::infinite;
+  bool each_accurate_ = false;
   std::set<ValueId> stored_[2];
   std::unordered_map<ValueId, Sample> samples_;
   std::map<std::pair<ValueId, ValueId>, Agreement> agreements_;  // of constants with agreeing samples
