@@ -39,7 +39,7 @@ INCLUDED_ONLY_BY = {
 
 # The trusted kernel: its maximum size in lines, that of it with all that it includes and their sources, and the other
 # headers that it may include.
-KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2593, 4398
+KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2585, 4386
 KERNEL_TRUSTS = {
     "algebra/operators/expression.h",
     "algebra/operators/function.h",
@@ -58,7 +58,7 @@ KERNEL_TRUSTS = {
 SIZE_FUNCTIONS = {"div", "mod", "min", "max"}
 
 # They are lowered, never raised.
-BOUNDS = {"lines of C++": 96_600, "words of pages": 54_075, "decision records": 42}
+BOUNDS = {"lines of C++": 96_450, "words of pages": 54_075, "decision records": 42}
 MAX_FILE_LINES = 800
 MAX_README_LINES = 15
 MAX_FOLDER_FILES = 25  # sources directly in a folder
