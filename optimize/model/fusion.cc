@@ -242,7 +242,8 @@ std::optional<algebra::InstanceId> Fusion::composite_of(algebra::InstanceId prod
   return std::nullopt;
 }
 
-/// The composite's inputs are those of the producer, then the other inputs of the last step.
+/// The composite's inputs are those of the producer, then the other inputs of the last step. One without an operator in
+/// the model's domains is no node.
 std::optional<algebra::InstanceId> Fusion::find_composite(const algebra::OperatorInstance& producer,
                                                           const algebra::OperatorInstance& last,
                                                           const std::string& name) {
@@ -262,7 +263,8 @@ std::optional<algebra::InstanceId> Fusion::find_composite(const algebra::Operato
   const algebra::OperatorInstance* made = library.find_instance(name, parameters, ranks);
   if (made == nullptr) return std::nullopt;  // the steps do not determine all parameters
   const auto& steps = made->composite;
-  const bool is_match = steps.size() == 2 && steps[0].instance == producer.id && steps[1].instance == last.id;
+  const bool is_match =
+      !made->onnx.empty() && steps.size() == 2 && steps[0].instance == producer.id && steps[1].instance == last.id;
   return is_match ? std::optional(made->id) : std::nullopt;
 }
 

@@ -41,6 +41,7 @@ inline std::optional<DrawnNode> draw_by_name(algebra::Library& library, const st
     const algebra::ParameterKind kind = library.parameter_kind(name, parameter);
     if (kind == algebra::ParameterKind::Int || kind == algebra::ParameterKind::Ints)
       parameters[parameter] = between(1, 4, random);
+    if (kind == algebra::ParameterKind::Axes) parameters[parameter] = std::vector<std::int64_t>{0};
   }
   try {
     const algebra::OperatorInstance& instance = library.instantiate(name, parameters, ranks);
