@@ -127,6 +127,14 @@ class Programs(unittest.TestCase):
                 self.read(function, tensor)
             self.assertRegex(raised.exception.message, message)
 
+    def test_quotients_of_sizes_that_may_be_negative_are_named(self):
+        shapes, tensor = ((ROWS, ), ), torch.randn(21)
+        module, model = self.read(lambda x: x * (x.shape[0] // 2), tensor, shapes=shapes)
+        self.compare(module, model, [torch.randn(5)])
+        with self.assertRaises(rulemill.torch.NotRead) as raised:
+            self.read(lambda x: x * ((x.shape[0] - 5) // 2), tensor, shapes=shapes)
+        self.assertIn("quotients of sizes", raised.exception.message)
+
 
 @unittest.skipIf(torch is None, "SKIPPED: torch, onnx, onnxscript or onnxruntime is not installed (CONTRIBUTING.md)")
 class Check(Case):

@@ -113,7 +113,7 @@ if torch:
         ("expected the shapes of x, w, found those of x", lambda: prove(lambda x, w: x @ w, lambda x, w: x @ w, x="m k")),
         ("'m k-1'", lambda: prove(lambda x: x, lambda x: x, x="m k-1")),
         ("the same in 32 bits", lambda: prove(lambda x: x * 0.1, lambda x: x * 0.10000000149011612, x="n", dtype=torch.float64)),
-        ("the same in 32 bits", lambda: prove(lambda x: functional.leaky_relu(x, 0.1) - functional.leaky_relu(x, 0.10000000149011612),
+        ("the same in 32 bits", lambda: prove(lambda x: F.leaky_relu(x, 0.1) - F.leaky_relu(x, 0.10000000149011612),
                                               lambda x: x - x, x="n", dtype=torch.float64)),
         ("changes x in place", lambda: equal(add_in_place, lambda x: x + 1, SAMPLE())),
         ("changes running_mean in place", lambda: equal(nn.BatchNorm1d(8), nn.BatchNorm1d(8), SAMPLE())),
