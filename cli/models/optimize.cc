@@ -115,9 +115,11 @@ void run(Context& context, const OptimizeOptions& given) {
   options.calibration = optimize::calibration_file(data_folder() / "runtimes");
   options.domains = runtime_domains.at(given.runtime);
   options.search.method = searches.at(given.search);
+  std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   ModelRules discovered;
   const auto databases = [&] {
-    std::vector<std::filesystem::path> all = options.rules.empty() ? options.default_rules() : options.rules;
+    std::vector<std::filesystem::path> all = options.rules;
+    for (const DefaultRules& each : defaults) all.push_back(each.database);
     if (!discovered.database.empty()) all.push_back(discovered.database);
     return all;
   };
@@ -158,7 +160,6 @@ void run(Context& context, const OptimizeOptions& given) {
   const std::filesystem::path kept =
       given.keep_rules.empty() ? std::filesystem::path() : writable_database(given.keep_rules);
   if (!given.proof.empty()) options.result_proof = searched_proof;
-  std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
   const optimize::Summary summary = optimize_model(options, given, context, defaults, discovered);
   if (!options.explain.empty()) {
     context.report = {{"explanations", optimize::to_json(summary.explanations)}};
@@ -179,10 +180,8 @@ void run(Context& context, const OptimizeOptions& given) {
     if (!kept.empty() && !found.database.empty()) runtime::write_file(kept, runtime::read_file(found.database));
   }
   if (!given.proof.empty()) {
-    for (const DefaultRules& each : defaults) options.rules.push_back(each.database);
-    if (!discovered.database.empty()) options.rules.push_back(discovered.database);
     const optimize::EqualityResult shown =
-        prove_result(context.options, options.model, options.out, options.rules, given.proof, summary.proof);
+        prove_result(context.options, options.model, options.out, databases(), given.proof, summary.proof);
     context.print(optimize::written_proof_text(shown));
     context.report["proof"] = {{"bytes", shown.proof_bytes}, {"gap", shown.proof_gap}, {"seconds", shown.seconds}};
   }

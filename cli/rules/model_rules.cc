@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/rules/default_rules.h"
+#include "cli/rules/rule_database.h"
 #include "cli/rules/rule_gain.h"
 #include "prove/generalize_rules.h"
 #include "runtime/files/atomic_file.h"
@@ -17,14 +18,12 @@ namespace {
 constexpr double share_of_profiles = 0.6, share_of_profile = 0.25;
 
 /// Returns whether a rule of the run saves a part of the cost. All others only lead to larger searches.
-bool has_gain(const std::filesystem::path& run, const Options& options) {
+bool has_gain(const std::filesystem::path& run, Terms& terms) {
   constexpr double min_gain = 0.02;
-  algebra::Library library = load_library(options);
-  algebra::TermBank bank(library);
-  algebra::Symbols symbols;
+  auto& [library, bank, symbols] = terms;
   const algebra::RuleSet found = algebra::load_rule_set(run / prove::rules_file, library, bank, symbols);
   return std::ranges::any_of(found.rules, [&](const algebra::RuleRecord& record) {
-    const auto cost = cost_at_example(record, bank, symbols);
+    const auto cost = cost_at_example(record, terms.bank, terms.symbols);
     return cost && cost->gain() >= min_gain && (record.reversible || cost->target < cost->source);
   });
 }
@@ -35,6 +34,7 @@ ModelRules discover_model_rules(const std::vector<optimize::WindowProfile>& prof
                                 double seconds, const std::function<void(const std::string& step)>& on_step) {
   const runtime::Stopwatch watch;
   const std::filesystem::path definitions = definitions_folder(options);
+  Terms terms(options);
   ModelRules found{std::make_shared<const runtime::ScratchFolder>(), {}, runtime::Json::array(), 0, 0, 0};
   const std::filesystem::path folder = found.folder->path();
   const std::filesystem::path chosen = folder / "found", run = folder / "run";
@@ -49,7 +49,7 @@ ModelRules discover_model_rules(const std::vector<optimize::WindowProfile>& prof
     runtime::write_file(file, fmt::format("name = \"{}\"\n{}", name, profile.text));
     const bool is_done =
         run_discovery(file, definitions, own, "none", std::min(left, seconds * share_of_profile)).empty();
-    const bool is_useful = is_done && has_gain(own, options);
+    const bool is_useful = is_done && has_gain(own, terms);
     found.places.back()["result"] = !is_done ? "time limit" : is_useful ? "rules" : "no rule that saves";
     if (is_useful) {
       std::filesystem::rename(file, chosen / file.filename());

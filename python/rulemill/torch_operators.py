@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import torch
 from torch.nn import functional as F
 
-from .torch_export import Refused
+from .torch_checks import Refused
 
 Tensor = torch.Tensor
 Result = Union[Tensor, Sequence[Tensor]]

@@ -39,6 +39,12 @@ def step(partner, variables=(), constants=(), value="after.y", rule=b"r", output
             *([6, term(each)] for each in constants), *([[7, 1]] if output else [])]
 
 
+def stored(**values):
+    """Constants of a model: a number, or six."""
+    return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join(repr(float(each)) for each in numpy.broadcast_to(value, 6))}}}"
+                           for name, value in values.items()) + "> "
+
+
 def lemma(rule=b"r", term_of=None, **fields_of_step):
     """A step without a value: an instance of the rule, or a constant and its term."""
     given = step(term_of or "before.x", rule=rule, **fields_of_step)[1:]
@@ -198,8 +204,6 @@ class ModelProof(FusionRulesCase):
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
 
     def test_errors_of_constants_do_not_add_up(self):
-        def stored(**values):
-            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join([repr(float(value))] * 6)}}}" for name, value in values.items()) + "> "
         factors = {"k": numpy.float32(1.5001), "h": numpy.float32(1 / 3)}
         product = numpy.float32(float(factors["k"]) * float(factors["h"]))
         below = numpy.nextafter(product, numpy.float32(0))
@@ -248,8 +252,6 @@ class ModelProof(FusionRulesCase):
         self.assert_fails(rulemill("check", model, self.after, "--proof", self.proof), 3, "does not show that output")
 
     def test_lemmas_show_nothing_that_is_no_instance_or_no_term(self):
-        def stored(**values):
-            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join([repr(float(value))] * 6)}}}" for name, value in values.items()) + "> "
         product = numpy.float32(float(numpy.float32(1.5001)) * float(numpy.float32(1 / 3)))
         below = numpy.nextafter(product, numpy.float32(0))
         distributes = "(x[m, n], y[m, n], z[m, n])\n  add(mul(x, y), mul(x, z)) => mul(x, add(y, z))"
@@ -298,10 +300,6 @@ class ModelProof(FusionRulesCase):
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
 
     def test_a_result_may_keep_what_a_constant_of_it_is_computed_from(self):
-        def stored(**values):
-            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join(repr(float(each)) for each in numpy.broadcast_to(value, 6))}}}"
-                                   for name, value in values.items()) + "> "
-
         def constant(name, text, *names):
             return [[2, message([[1, text.encode()], *([2, message([[1, each.removeprefix("after.").encode()], [2, int("." in each)]])] for each in names)])],
                     [6, term(name)]]
@@ -369,10 +367,6 @@ class ModelProof(FusionRulesCase):
                 self.assertEqual(self.check().returncode, code, self.check().stderr)
 
     def test_a_term_with_large_errors_hides_no_difference(self):
-        def stored(**values):
-            return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join(repr(float(each)) for each in numpy.broadcast_to(value, 6))}}}"
-                                   for name, value in values.items()) + "> "
-
         rule = "(x[m, n], w[m, n], b[m, n])\n  mul(x, sub(add(w, b), b)) => mul(x, w)"
         near, mixed = numpy.float32(1.05), [1e6] + [1.05] * 5
         for name, code, w, v, b in (("the number itself", 0, near, near, 4096), ("another digit", 3, near, 1.0503, 4096),
