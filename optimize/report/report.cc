@@ -104,10 +104,10 @@ std::string to_text(const Summary& summary) {
 
 namespace {
 
-const char* verdict_text(VerificationResult::Verdict verdict) {
+const char* verdict_text(VerificationResult::Verdict verdict, bool widens) {
   switch (verdict) {
     case VerificationResult::Verdict::Equal:
-      return "equal";
+      return widens ? "equal where defined" : "equal";
     case VerificationResult::Verdict::Different:
       return "different";
     case VerificationResult::Verdict::NotLoaded:
@@ -121,7 +121,7 @@ runtime::Json bit_comparison_json(const Summary& summary) {
   VerificationResult none;
   none.verdict = VerificationResult::Verdict::NotVerified;
   const VerificationResult& result = summary.bit_comparison ? *summary.bit_comparison : none;
-  return {{"verifier", result.verifier}, {"verdict", verdict_text(result.verdict)},
+  return {{"verifier", result.verifier}, {"verdict", verdict_text(result.verdict, false)},
           {"inputs", result.inputs},     {"given_inputs", result.given_inputs},
           {"reason", result.reason},     {"seconds", result.seconds}};
 }
@@ -190,7 +190,7 @@ runtime::Json verification_json(const Summary& summary) {
   runtime::Json verifiers = runtime::Json::array();
   for (const VerificationResult& each : summary.verification) {
     verifiers.push_back({{"verifier", each.verifier},
-                         {"verdict", verdict_text(each.verdict)},
+                         {"verdict", verdict_text(each.verdict, summary.widens())},
                          {"max_relative_difference", each.max_relative_difference},
                          {"reference", each.reference},
                          {"no_reference_reason", each.no_reference_reason},

@@ -108,14 +108,14 @@ std::string verification_text(const VerificationResult& result, const Summary& s
   if (result.verdict == Verdict::NotLoaded) return result.verifier + ": not loaded: " + result.reason;
   if (result.verdict == Verdict::NotVerified) return result.verifier + ": not verified: " + result.reason;
   if (result.inputs + result.given_inputs == 0 && result.tensors == 0)
-    return result.verifier + ": equal for all inputs, as functions of real numbers, " +
-           runtime::format_seconds(result.seconds);
+    return fmt::format("{}: equal for all inputs{}, as functions of real numbers, {}", result.verifier,
+                       summary.widens() ? " for which the model is defined" : "",
+                       runtime::format_seconds(result.seconds));
   const std::string given = result.given_inputs > 0 ? fmt::format("{} given and ", result.given_inputs) : "";
   const AccuracyPolicy& policy = summary.verification_options.accuracy;
-  const bool widens = std::ranges::any_of(summary.fired, &Summary::FiredRule::widens);
-  const std::string equal =
-      fmt::format("{}: equal on {}{} random inputs{}, largest difference {:.1e} of the largest value", result.verifier,
-                  given, result.inputs, widens ? " where the model is not NaN" : "", result.max_relative_difference);
+  const std::string equal = fmt::format(
+      "{}: equal on {}{} random inputs{}, largest difference {:.1e} of the largest value", result.verifier, given,
+      result.inputs, summary.widens() ? " where the model is not NaN" : "", result.max_relative_difference);
   const std::string time = runtime::format_seconds(result.seconds) + choices_text(result.choices);
   if (result.reference.empty())
     return fmt::format("{}, {:.0e} allowed, because there is no usable float64 reference ({}), {}", equal,

@@ -1,6 +1,7 @@
 // The summary of an optimization, from which the reports are written.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,6 +58,8 @@ struct Summary : SearchCounts {
   };
   std::vector<Explanation> explanations;  // with --explain, and then nothing else
   std::vector<FiredRule> fired;           // in the order of first use
+  /// Whether the result equals the model only where the model is defined.
+  bool widens() const { return std::ranges::any_of(fired, &FiredRule::widens); }
 
   struct OpaqueGroup {
     std::string op_type, reason;

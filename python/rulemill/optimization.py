@@ -52,7 +52,8 @@ class FiredRule:
 
 @dataclass(frozen=True)
 class Verification:
-    """What one verifier found: `verdict` is "equal", "different", "not loaded" or "not verified"."""
+    """What one verifier found: `verdict` is "equal", "equal where defined" if a rule that widens fired, "different", "not loaded" or
+    "not verified"."""
 
     verifier: str
     verdict: str
