@@ -143,11 +143,16 @@ class ModelComparison {
   }
 
  private:
-  /// Names of values are tried first, because the evaluation of large models takes longer than the proof.
+  /// Names of values are tried first, because the evaluation of large models takes longer than the proof. A proof that
+  /// lacks a step may need none after the clean-up.
   bool show() {
-    if (sweep({}, quick_max_failures)) return true;
+    const bool shown = sweep({}, quick_max_failures);
+    if (shown && (!records_ || proof_)) return true;
+    const EqualityResult without_proof = result_;
     clean_models();
-    if (sweep({}, thorough_max_failures)) return true;
+    const bool shown_cleaned = (!shown || result_.cleaned) && sweep({}, thorough_max_failures);
+    if (shown && !proof_) result_ = without_proof;
+    if (shown || shown_cleaned) return true;
     const bool computed = compute_constants();
     // One model may write out those of the other one.
     const bool opened = before_import_.normalizations != after_import_.normalizations;

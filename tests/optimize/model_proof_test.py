@@ -247,6 +247,26 @@ class ModelProof(FusionRulesCase):
         self.edit(lambda parts: parts.__setitem__(slice(None), [part for part in parts if part[0] != STEP]))
         self.assert_fails(rulemill("check", model, self.after, "--proof", self.proof), 3, "does not show that output")
 
+    def test_sizes_of_instances_may_be_computed_from_open_ones(self):
+        """Such as the rows that a stride leaves: the search's own steps hold, so that no sweep is needed."""
+        onnx.save(onnx.parser.parse_model(OPSETS + """(float[n, 3, h, w] x, float s, float t) => (float[n, 2, i, j] y)
+            <float[2, 3, 1, 1] k = {1, 2, 3, 4, 5, 6}> { c = Conv<strides = [2, 2]>(x, k) d = Mul(c, s) y = Mul(d, t) }"""), self.before)
+        self.assert_works(rulemill("optimize", self.before, "--rules", self.rules, "--out", self.after, "--no-benchmark", "--min-gain", "0",
+                                   "--verifier", "definitions", "--proof", self.proof))
+        steps = [fields(part[1]) for part in DatabaseFile(self.proof).parts if part[0] == STEP]
+        self.assertTrue(steps and all(part[0] != 1 for each in steps for part in each), "a step with a value is of a sweep")
+        self.assert_works(self.check())
+
+    def test_what_rules_show_without_steps_is_shown_by_the_clean_up(self):
+        rules = self.folder / "spread"
+        (self.folder / "spread.rules").write_text("rule spread(x[n, d], s[])\n  add_row(x, scale(ones(; d=[d]), s)) => add_scalar(x, s)\n", encoding="utf-8")
+        self.assert_works(rulemill("rules", "import", self.folder / "spread.rules", "--out", rules))
+        text = "(float[n, 3] x, float[3, 1] w) => (float[n, 1] y) <float{} b = {{2}}> {{ c = MatMul(x, w) y = Add(c, b) }}"
+        for path, shape in ((self.before, "[1]"), (self.after, "")):
+            onnx.save(onnx.parser.parse_model(OPSETS + text.format(shape)), path)
+        self.assert_works(rulemill("equal", self.before, self.after, "--rules", rules, "--proof", self.proof))
+        self.assert_works(self.check())
+
     def test_lemmas_show_nothing_that_is_no_instance_or_no_term(self):
         def stored(**values):
             return "<" + ", ".join(f"float[2,3] {name} = {{{', '.join([repr(float(value))] * 6)}}}" for name, value in values.items()) + "> "
