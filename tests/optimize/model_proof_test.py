@@ -267,6 +267,13 @@ class ModelProof(FusionRulesCase):
             { z = Identity(x) i = NonZero(z) k = Cast<to = 1>(i) a = Mul(k, s) y = Mul(a, t) }""",
                              [(name, data_type, [2, "kept"]) for name, data_type in (("i", 7), ("k", 1))])
 
+    def test_a_gain_that_needs_a_node_twice_costs_no_other_gain(self):
+        """The shape of c is read where only c determines the size, so that c cannot be replaced; u can."""
+        self.assert_searched("""(float[n, 3] x, float[m, 3] z, float s, float t) => (float[k, 6] y, float[p, q] u)
+            <float[1, 6] w = {1, 2, 3, 4, 5, 6}, int64[1] six = {6}>
+            { a = Mul(x, s) b = Mul(a, t) c = Concat<axis = 1>(b, z) f = Shape<end = 1>(c) g = Concat<axis = 0>(f, six) e = Expand(w, g)
+              y = Add(c, e) i = NonZero(y) j = Cast<to = 1>(i) v = Mul(j, s) u = Mul(v, t) }""")
+
     def test_what_rules_show_without_steps_is_shown_by_the_clean_up(self):
         rules = self.folder / "spread"
         (self.folder / "spread.rules").write_text("rule spread(x[n, d], s[])\n  add_row(x, scale(ones(; d=[d]), s)) => add_scalar(x, s)\n", encoding="utf-8")
