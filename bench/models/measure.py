@@ -5,8 +5,8 @@ Optimizes each FOLDER/NAME.onnx (see export.py) with the options after `--`. The
 hand (by_hand.py) and the results of other optimizers (peers.py) run in onnxruntime in turns (turns.py), with one thread, and times
 are processor time of the thread. With `--threads 2` the models and results that `--keep` kept run with two threads, and times are
 the clock's, which needs a machine without other load. Ratios are medians over rounds of the model's time divided by the form's in
-the same round, with quartiles. A result that is slower than the model is timed again. Prints a table (table.py) and writes each
-row to the JSON at once. A model with a row in the JSON is skipped, so that the same command continues an interrupted run.
+the same round, with quartiles. A result that is slower than the model is timed again. With `--proofs`, `optimize` also writes a proof,
+which `check` follows. Prints a table (table.py) and writes each row to the JSON at once. A model with a row in the JSON is skipped, so that the same command continues an interrupted run.
 RULEMILL names the binary.
 """
 
@@ -35,6 +35,7 @@ import onnxruntime
 import peers
 import table
 import turns
+import wheels
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = os.environ.get("RULEMILL", str(ROOT / "build" / "release" / "rulemill"))
@@ -106,6 +107,35 @@ def float64_errors(report):
     return [verifiers[-1]["error_before"], verifiers[-1]["error_after"]] if verifiers else None
 
 
+def facts_of(report):
+    """Returns what tables of trained models have of a report."""
+    if "cost_seconds" not in report:
+        return {}
+    nodes = report["onnx_nodes"]["before"]
+    costs, verifiers = report["cost_seconds"], report["verification"]["verifiers"]
+    return {"nodes": nodes, "gain": costs["before"] / costs["after"] if costs["after"] else 1,
+            "found_gain": costs["before"] / costs["cheapest_found"] if costs["cheapest_found"] else 1,
+            "opaque": {each["op_type"]: [each["nodes"], each["reason"]] for each in report.get("opaque", [])},
+            "verified": {each["verifier"].split()[0]: each["reason"] or each["verdict"] for each in verifiers},
+            "skipped": report["verification"]["onnxruntime_skipped_reason"], "cleaned": report["clean_up"]["comparison"]}
+
+
+def covered(model, report):
+    """Returns the shares of the model's float nodes and of their arithmetic that definitions cover."""
+    subprocess.run([BINARY, "info", model, "--json", report], stdout=subprocess.DEVNULL, check=True)
+    found = json.loads(report.read_text())
+    return [found["covered"][key] / found["all"][key] if found["all"][key] else 0 for key in ("nodes", "flops")]
+
+
+def followed(model, out, proof):
+    """Returns what `check` says of a proof, and its seconds of processor time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = subprocess.run([BINARY, "check", model, out, "--proof", proof], text=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = "" if process.returncode == 0 else (process.stderr.strip().splitlines() or ["failed"])[-1]
+    return {"refused": said, "check_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
+
+
 def optimized(model, folder, options):
     """Returns the result in `folder` and the facts of the command, which are kept for the next call."""
     out, facts = folder / "rulemill.onnx", folder / "facts.json"
@@ -113,11 +143,14 @@ def optimized(model, folder, options):
         return out, json.loads(facts.read_text())
     load = os.getloadavg()[0]
     report, seconds, processor = optimize(model, out, options)
+    if report.get("proof", {}).get("bytes"):
+        report["proof"].update(followed(model, out, folder / "rulemill.proof"))
     found = {"changed": report["changed"], "seconds": seconds, "processor_seconds": processor, "peak_bytes": report["peak_bytes"],
              "search_seconds": report["search"]["seconds"], "exhausted": report["search"]["exhausted"], "load": load,
              "warning": report["warning"], "float64": float64_errors(report),
              "fired": {each["rule"]: each["times"] for each in report["fired"]},
-             "rules": {each["rule"]: each["text"] for each in report["fired"]}}
+             "rules": {each["rule"]: each["text"] for each in report["fired"]}, "proof": report.get("proof"), **facts_of(report),
+             "covered": covered(model, folder / "info.json") if "onnx_nodes" in report else None}
     if filecmp.cmp(model, out, shallow=False):  # saves the space of a copy
         out.unlink()
         out.symlink_to(model.resolve())
@@ -160,7 +193,14 @@ def timed(forms, fed, given, seconds):
 def measure(name, given, folder, settings=()):
     """Returns what was measured of a model; `folder` is for the results of all optimizers."""
     model = given.folder / f"{stem(name)}.onnx"
-    out, result = optimized(model, folder, given.options)
+    options = given.options + (["--proof", str(folder / "rulemill.proof")] if given.proofs else [])
+    runner = turns.session(model)
+    fed = None
+    if wheels.is_name(name):
+        fed = wheels.inputs(settings, runner)
+        np.savez(folder / "inputs.npz", **fed)
+        options += ["--inputs", str(folder / "inputs.npz")]
+    out, result = optimized(model, folder, options)
     forms = {"model": model, "rulemill": out}
     by_hand = given.by_hand / f"{stem(name)}.onnx" if given.by_hand else None
     if by_hand and by_hand.exists():
@@ -169,8 +209,7 @@ def measure(name, given, folder, settings=()):
     if not given.alone:
         made, failures = by_peers(model, folder, settings)
         forms.update(made)
-    runner = turns.session(model)
-    fed = turns.feeds(runner, 0, turns.input_shapes(given.like / f"{stem(name)}.onnx") if given.like else {})
+    fed = fed or turns.feeds(runner, 0, turns.input_shapes(given.like / f"{stem(name)}.onnx") if given.like else {})
     runners, found = timed(forms, fed, given, given.seconds)
     if found["forms"]["rulemill"]["ratio"] < table.SLOWER:
         found["again"] = timed({"model": model, "rulemill": out}, fed, given, given.seconds)[1]
@@ -195,6 +234,9 @@ def make(tool, name, folder):
     if path.exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
+    if wheels.is_name(name):
+        wheels.make(name, path)
+        return
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         process = subprocess.run([sys.executable, str(ROOT / "bench/models" / tool), temporary, name], text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -245,7 +287,7 @@ def write(path, content):
 
 def stem(name):
     """The name of a model's files, as in export.py."""
-    return name.removeprefix("timm:").partition("@")[0]
+    return wheels.stem(name) if wheels.is_name(name) else name.removeprefix("timm:").partition("@")[0]
 
 
 def listed(path, by_hand):
@@ -311,6 +353,7 @@ def main():
     parser.add_argument("--free", type=float, default=4, help="with --keep: end when fewer GB are free")
     parser.add_argument("--threads", type=int, default=1, help="more than 1: time of the clock, added to the rows of the JSON")
     parser.add_argument("--alone", action="store_true", help="skip other optimizers")
+    parser.add_argument("--proofs", action="store_true", help="write proofs that the results equal the models, and follow them")
     parser.add_argument("--again", action="store_true", help="optimize each result again")
     parser.add_argument("--retry", action="store_true", help="measure the models that failed before")
     parser.add_argument("--seconds", type=float, default=10, help="duration of running the forms of one model in turns")

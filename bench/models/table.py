@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the results of measure.py as a table with means: `table.py OUT.json [--faster | --gains] [--into FILE]`.
+"""Prints the results of measure.py as a table with means: `table.py OUT.json [--faster | --gains | --trained] [--into FILE]`.
 
 With `--faster`, prints the models that became faster, without other optimizers, and the means of all. With `--gains`, prints who gains:
-one line for each kind of models. With `--into`, they replace what FILE (such as docs/results.md) has between the lines
+one line for each kind of models. With `--trained`, prints models of packages (wheels.py) with their proofs. With `--into`, they replace what FILE (such as docs/results.md) has between the lines
 `<!-- table.py -->` and `<!-- end -->`.
 
 Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
@@ -180,6 +180,35 @@ def print_gains(rows):
               f"{min(ratios):.2f}–{max(ratios):.2f} | {', '.join(names) or 'none'} |")
 
 
+def proof_cell(row):
+    proof = row["proof"]
+    if proof["bytes"] == 0:
+        return [f"no: {proof['gap']}", "", ""]
+    return [f"refused: {proof['refused']}" if proof["refused"] else f"{proof['bytes']} bytes", f"{proof['seconds']:.1f}", f"{proof['check_seconds']:.2f}"]
+
+
+def print_trained(rows):
+    """A line for each model of a package; the gain by the model is that of the written result, the other one that of the cheapest graph."""
+    print("| package: file | kind | nodes | covered, % | gain by the model: written, found | times as fast | rules | proof | s to make | s to check | "
+          f"s | MB |\n{'|---' * 12}|")
+    for row in rows:
+        form, (package, _, path) = row["forms"]["rulemill"], row["model"].partition(":")
+        measured_gain = factor(form) + ("" if row["fired"] else f", {effect(row)}")
+        print(line([f"{package}: {'/'.join(path.split('/')[-2:])}", row["kind"], f"{row['nodes']} → {form['nodes']}", f"{row['covered'][0] * 100:.0f}",
+                    f"{row['gain']:.2f}, {row['found_gain']:.2f}", measured_gain, str(sum(row["fired"].values()) or ""), *proof_cell(row),
+                    f"{row['processor_seconds']:.0f}", f"{row['peak_bytes'] / 1e6:.0f}"], range(12)))
+    ratios = [row["forms"]["rulemill"]["ratio"] for row in rows]
+    by_rules = [row for row in rows if row["fired"]]
+    proved = [row for row in rows if row["proof"]["bytes"] and not row["proof"]["refused"]]
+    print(f"\n{counts(ratios)}. Rules led to {len(by_rules)} results, {counts([row['forms']['rulemill']['ratio'] for row in by_rules])}. "
+          f"{len(proved)} of {len(rows)} results are proved, {sum(row in proved for row in by_rules)} of those by rules.")
+    for name, values in (("bytes of a proof by rules", [row["proof"]["bytes"] for row in by_rules if row in proved]),
+                         ("processor seconds to check one", [row["proof"]["check_seconds"] for row in proved]),
+                         ("processor seconds of the command", [row["processor_seconds"] for row in rows]),
+                         ("MB of the command", [row["peak_bytes"] / 1e6 for row in rows]), ("load", [load for row in rows for load in row["load"]])):
+        print(f"- {name}: median {statistics.median(values or [0]):.3g}, largest {max(values or [0]):.3g}")
+
+
 BEGIN, END = "<!-- table.py -->\n", "<!-- end -->\n"
 
 
@@ -199,6 +228,7 @@ def main():
     printed_part = parser.add_mutually_exclusive_group()
     printed_part.add_argument("--faster", action="store_true")
     printed_part.add_argument("--gains", action="store_true")
+    printed_part.add_argument("--trained", action="store_true")
     given = parser.parse_args()
     try:
         results = json.loads(given.json.read_text())["results"]
@@ -208,6 +238,8 @@ def main():
     with contextlib.redirect_stdout(printed):
         if given.gains:
             print_gains([row for row in results if "forms" in row])
+        elif given.trained:
+            print_trained([row for row in results if "forms" in row])
         else:
             columns = OF_PAGE if given.faster else range(len(COLUMNS))
             print_head(columns)

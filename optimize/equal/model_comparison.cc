@@ -84,8 +84,6 @@ class ModelComparison {
                   OuterTypes outer_types = {}, bool by_position = false)
       : context_(context),
         options_(context.options),
-        bank_(context.library, context.symbols),
-        constants_(bank_),
         before_(std::move(before), context.library),
         after_(std::move(after), context.library),
         bounds_(std::move(bounds)),
@@ -113,11 +111,11 @@ class ModelComparison {
     std::set<std::string> ids;
     for (const algebra::RuleRecord& record : rules.rules) ids.insert(record.rule.id);
     if (!ids.empty()) options_.rule_check(file, rules, ids, context_.library, context_.terms, context_.symbols);
-    ConstantTable table(bank_);
-    CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
-    CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
-    CanonicalModel unmerged(bank_, table, after_import_, after_.identity, second_model_prefix);
-    ProofFollower follower(bank_, before, after, unmerged, constants_, rules, context_.terms);
+    ConstantTable table(*bank_);
+    CanonicalModel before(*bank_, table, before_import_, before_.identity, first_model_prefix);
+    CanonicalModel after(*bank_, table, after_import_, after_.identity, second_model_prefix);
+    CanonicalModel unmerged(*bank_, table, after_import_, after_.identity, second_model_prefix);
+    ProofFollower follower(*bank_, before, after, unmerged, *constants_, rules, context_.terms);
     follower.follow(proof, outputs_, file);
     result_.verdict = EqualityResult::Verdict::Equal;
     result_.constants = follower.constants();
@@ -143,23 +141,31 @@ class ModelComparison {
   }
 
  private:
-  /// Names of values are tried first, because the evaluation of large models takes longer than the proof.
+  /// Names of values are tried first, because the evaluation of large models takes longer than the proof. A proof that
+  /// lacks a step may need none after the clean-up.
   bool show() {
-    if (sweep({}, quick_max_failures)) return true;
+    const bool shown = sweep({}, quick_max_failures);
+    if (shown && (!records_ || proof_)) return true;
+    const EqualityResult without_proof = result_;
     clean_models();
-    if (sweep({}, thorough_max_failures)) return true;
+    const bool shown_cleaned = (!shown || result_.cleaned) && sweep({}, thorough_max_failures);
+    if (shown && !proof_) result_ = without_proof;
+    if (shown || shown_cleaned) return true;
     const bool computed = compute_constants();
     // One model may write out those of the other one.
     const bool opened = before_import_.normalizations != after_import_.normalizations;
     if (opened) read_normalizations_as_parts();
     if ((computed || opened) && sweep({}, thorough_max_failures)) return true;
     const MatchingValues matches =
-        matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
+        matching_values(*bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
     return !matches.empty() && sweep(matches, thorough_max_failures);
   }
 
-  /// Both models are compared under the same bounds of their dimensions.
+  /// Both models are compared under the same bounds of their dimensions, in a new bank: in one, the types that other
+  /// models declared would be kept.
   void import_models() {
+    bank_.emplace(context_.library, context_.symbols);
+    constants_.emplace(*bank_);
     do {
       before_import_ = import(before_.model, bounds_);
       after_import_ = import(after_.model, before_import_.bounds);
@@ -168,8 +174,8 @@ class ModelComparison {
     for (const ImportedModel* import : {&before_import_, &after_import_}) {
       std::vector<ValueId> values;
       for (const auto& [name, value] : import->values) values.push_back(value);
-      result_.is_partial |= std::ranges::any_of(bank_.live_nodes(values),
-                                                [&](NodeId id) { return optimize::is_partial(bank_, bank_.node(id)); });
+      result_.is_partial |= std::ranges::any_of(
+          bank_->live_nodes(values), [&](NodeId id) { return optimize::is_partial(*bank_, bank_->node(id)); });
     }
     result_.lower_bounds = bounds_.lower;
     result_.upper_bounds = bounds_.upper;
@@ -179,7 +185,7 @@ class ModelComparison {
   }
 
   ImportedModel import(const OnnxModel& model, const SizeBounds& bounds) {
-    return import_model(model, bank_, &context_.inference, bounds, outer_types_, normalizations_);
+    return import_model(model, *bank_, &context_.inference, bounds, outer_types_, normalizations_);
   }
 
   /// Computations of shapes and of constants disappear.
@@ -226,19 +232,19 @@ class ModelComparison {
     algebra::Library& library = context_.library;
     algebra::TermBank& terms = context_.terms;
     in_subgraphs_ = {};
-    ConstantOperators operators(bank_, constants_, instances_without_inputs(library, terms, context_.joined));
+    ConstantOperators operators(*bank_, *constants_, instances_without_inputs(library, terms, context_.joined));
     const std::vector<algebra::RuleRecord> rules =
-        algebra::specialize(context_.joined, used_operators(bank_), library, terms, context_.symbols, context_.ranked);
-    WindowProver prover(bank_, terms, rules, constants_, operators);
-    ConstantTable table(bank_);
+        algebra::specialize(context_.joined, used_operators(*bank_), library, terms, context_.symbols, context_.ranked);
+    WindowProver prover(*bank_, terms, rules, *constants_, operators);
+    ConstantTable table(*bank_);
     const auto name_of = [&](ValueId constant) { return table.name(constant); };
-    StatementProver statements(bank_, constants_, operators, name_of, options_.statement_proof, statements_);
-    WindowSplit splits(bank_, constants_, operators);
-    CanonicalModel before(bank_, table, before_import_, before_.identity, first_model_prefix);
-    CanonicalModel after(bank_, table, after_import_, after_.identity, second_model_prefix);
-    ProofRecorder recorder(bank_, before, after);
+    StatementProver statements(*bank_, *constants_, operators, name_of, options_.statement_proof, statements_);
+    WindowSplit splits(*bank_, *constants_, operators);
+    CanonicalModel before(*bank_, table, before_import_, before_.identity, first_model_prefix);
+    CanonicalModel after(*bank_, table, after_import_, after_.identity, second_model_prefix);
+    ProofRecorder recorder(*bank_, before, after);
     Sweep sweep(
-        bank_, before, after, constants_, prover, statements, splits,
+        *bank_, before, after, *constants_, prover, statements, splits,
         [&](std::uint32_t first, std::uint32_t second) { return have_equal_subgraphs(before, first, after, second); },
         records_ ? &recorder : nullptr);
     try {
@@ -266,9 +272,9 @@ class ModelComparison {
   bool have_equal_subgraphs(const CanonicalModel& before, std::uint32_t first, const CanonicalModel& after,
                             std::uint32_t second) {
     std::map<std::string, std::pair<Subgraph, Subgraph>> pairs;  // by attribute
-    for (Subgraph& each : subgraphs_of(before_.model, before_import_, bank_, first))
+    for (Subgraph& each : subgraphs_of(before_.model, before_import_, *bank_, first))
       pairs[each.name].first = std::move(each);
-    for (Subgraph& each : subgraphs_of(after_.model, after_import_, bank_, second))
+    for (Subgraph& each : subgraphs_of(after_.model, after_import_, *bank_, second))
       pairs[each.name].second = std::move(each);
     EqualityResult found;
     for (auto& [name, pair] : pairs) {
@@ -296,7 +302,7 @@ class ModelComparison {
     for (const auto& [name, type] : subgraph.captured) {
       const ValueId canonical = model.value(model.import().values.at(name));
       names[name] = std::to_string(index(canonical));
-      types["captured " + names[name]] = bank_.value(canonical).type;
+      types["captured " + names[name]] = bank_->value(canonical).type;
     }
     return names;
   }
@@ -324,7 +330,7 @@ class ModelComparison {
     if (options_.rule_check)
       check_fired_rules(context_.loaded, fired, options_.rule_check, context_.library, context_.terms,
                         context_.symbols);
-    result_.undefined = swept.undefined ? node_name(bank_.value(*swept.undefined).node) : "";
+    result_.undefined = swept.undefined ? node_name(bank_->value(*swept.undefined).node) : "";
     if (swept.outputs_equal) {
       result_.verdict = EqualityResult::Verdict::Equal;
     } else {
@@ -344,13 +350,13 @@ class ModelComparison {
   }
 
   std::string node_name(NodeId id) const {
-    const Node& node = bank_.node(id);
-    return node.kind == Node::Kind::Algebra ? bank_.instance(node).operator_name : "opaque node";
+    const Node& node = bank_->node(id);
+    return node.kind == Node::Kind::Algebra ? bank_->instance(node).operator_name : "opaque node";
   }
 
   void refute() {
     RefutationResult refuted =
-        refute_equality(bank_, before_import_, after_import_, outputs_,
+        refute_equality(*bank_, before_import_, after_import_, outputs_,
                         {.draws = options_.inputs, .at_least_one = options_.onnxruntime.empty()});
     if (refuted.found) {
       result_.verdict = EqualityResult::Verdict::Different;
@@ -377,8 +383,8 @@ class ModelComparison {
 
   ComparisonContext& context_;
   const EqualityOptions& options_;
-  GraphBank bank_;
-  ConstantComparison constants_;
+  std::optional<GraphBank> bank_;
+  std::optional<ConstantComparison> constants_;
   KnownStatements statements_;
   NamedModel before_, after_;
   const std::string digests_[2] = {before_.model.digest(), after_.model.digest()};  // of the files

@@ -62,6 +62,8 @@ class Planner {
     planned.root = id;
     planned.outputs = node.outputs;
     planned.original = import_.opaque_nodes.at(node.source);
+    // Sizes are computed from a value that the graph has no more, while it has an equal one.
+    if (!copied_.insert(*planned.original).second) plan_.error = "an opaque node is computed twice";
     const ImportedModel::NodeRecord& record = import_.nodes[*planned.original];
     std::size_t next = 0;
     for (const auto& input : record.inputs) {

@@ -45,6 +45,23 @@ def where_defined(query, before, after):
     return np.where(np.isnan(before), before, after).astype(after.dtype) if query.get("only_where_defined") and is_same else after
 
 
+def operators_of(graph):
+    """Yields the operators of a graph and of its subgraphs."""
+    for node in graph.node:
+        yield node.op_type
+        for attribute in node.attribute:
+            yield from operators_of(attribute.g)
+
+
+def ends_onnxruntime_if_empty(path):
+    """Whether the model has recurrent layers, at whose empty batches onnxruntime aborts its process."""
+    try:
+        import onnx
+    except ImportError:
+        return False
+    return not {"GRU", "LSTM", "RNN"}.isdisjoint(operators_of(onnx.load(path, load_external_data=False).graph))
+
+
 def session_of_all_values(path):
     """Returns a session whose outputs are all values, so that onnxruntime rounds each to its type and does not keep it in float32."""
     import onnx
@@ -75,17 +92,27 @@ class Boundary:
             for signed in (False, True):
                 self.check_range(before, after, signed)
 
+    def feeds(self, sizes, only):
+        return feeds_of(self.infos, self.query["shapes"], sizes, 0, only)
+
+    def runs(self, sizes, only):
+        return not isinstance(try_run(self.models["unoptimized"], self.feeds(sizes, only)), str)
+
     def check_small_sizes(self, compares_values):
         count, start = dynamic_dims(self.infos, self.query["shapes"]), time.monotonic()
-        small = [size for size in SMALL_SIZES if size > 0 or not self.query.get("as_real_functions")]
+        has_empty = count and not self.query.get("as_real_functions") and not ends_onnxruntime_if_empty(self.query["before"])
+        small = [size for size in SMALL_SIZES if size > 0 or has_empty]
         cases = [((size,), None) for size in small] if count else []
         cases += [(self.sizes, (dim, size)) for dim in range(count) for size in small]
         for sizes, only in cases:
             if time.monotonic() - start > MAX_BOUNDARY_SECONDS:
                 return
-            feeds = feeds_of(self.infos, self.query["shapes"], sizes, 0, only)
+            feeds = self.feeds(sizes, only)
             shapes = " ".join(f"{name}{list(values.shape)}" for name, values in feeds.items())
             before, optimized = try_run(self.models["unoptimized"], feeds), try_run(self.models["optimized"], feeds)
+            # onnxruntime concatenates an empty tensor with ones of any size: where the model needs equal sizes, it computes nothing.
+            if only and only[1] == 0 and not all(self.runs(sizes, (only[0], size)) for size in (1, 2)):
+                continue
             if isinstance(before, str) or isinstance(optimized, str):
                 continue
             after = try_run(self.models["result"], feeds)

@@ -28,6 +28,14 @@ def load_small_model(path):
     return onnx.load(path)
 
 
+def domains_of(graph):
+    """Yields the domains of the nodes of a graph and of its subgraphs; a model may import more."""
+    for node in graph.node:
+        yield node.domain
+        for attribute in node.attribute:
+            yield from domains_of(attribute.g)
+
+
 class Copy:
     def __init__(self, path):
         try:
@@ -37,7 +45,7 @@ class Copy:
             raise CannotRun("its Python has no onnx")
         self.onnx, self.count = onnx, 0
         self.model = load_small_model(path)
-        if any(domain.domain not in ("", "ai.onnx") for domain in self.model.opset_import) and not self.model.functions:
+        if any(domain not in ("", "ai.onnx") for domain in domains_of(self.model.graph)) and not self.model.functions:
             raise CannotRun("it has operators that are not ONNX's own")
         self.opset = next((each.version for each in self.model.opset_import if each.domain in ("", "ai.onnx")), 0)
         if self.opset < 13:

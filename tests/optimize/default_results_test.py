@@ -73,6 +73,9 @@ GAINS = [
     ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k, kb) q = Sub(p, ones) y = Div(q, ch)", {"Conv": 1}),
     ("2, 8, 10", "2, 16, 8", "p = Conv(x, line, kb) q = Div(p, lines) y = Sub(q, lines)", {"Conv": 1}),
     ("1, 8, 10", "1, 16, 8", "p = Conv(x, line, kb) q = Mul(p, batch_lines) y = Add(q, batch_lines)", {"Conv": 1}),
+    # A Conv1D of Keras: bias, factor and activation behind the axis that is removed, in onnxruntime part of the convolution.
+    ("2, 8, 1, 8", "2, 16, 8", "p = Conv(x, k) q = Squeeze(p) r = Add(q, batch_lines) y = Relu(r)", {"Conv": 1, "Relu": 1, "Squeeze": 1}),
+    ("2, 8, 8, 1", "2, 16, 8", "p = Conv(x, k) q = Squeeze(p) r = Mul(q, lines) z = Add(r, batch_lines) y = Tanh(z)", {"Conv": 1, "Tanh": 1, "Squeeze": 1}),
     # Numbers and signs behind convolutions and products.
     ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k, kb) y = Div(p, three)", {"Conv": 1}),
     ("1, 8, 8, 8", "1, 16, 8, 8", "p = Conv(x, k, kb) q = Sub(p, three) y = Div(q, two)", {"Conv": 1}),

@@ -251,6 +251,43 @@ class ModelProof(FusionRulesCase):
         self.edit(lambda parts: parts.__setitem__(slice(None), [part for part in parts if part[0] != STEP]))
         self.assert_fails(rulemill("check", model, self.after, "--proof", self.proof), 3, "does not show that output")
 
+    def assert_searched(self, text, declared=()):
+        """Optimizes a model; the proof must have steps of the search, none of a sweep."""
+        model = onnx.parser.parse_model(OPSETS + text)
+        model.graph.value_info.extend(helper.make_tensor_value_info(name, data_type, dims) for name, data_type, dims in declared)
+        onnx.save(model, self.before)
+        self.assert_works(rulemill("optimize", self.before, "--rules", self.rules, "--out", self.after, "--no-benchmark", "--min-gain", "0",
+                                   "--verifier", "definitions", "--proof", self.proof))
+        steps = [fields(part[1]) for part in DatabaseFile(self.proof).parts if part[0] == STEP]
+        self.assertTrue(steps and all(part[0] != 1 for each in steps for part in each), "a step with a value is of a sweep")
+        self.assert_works(self.check())
+
+    def test_sizes_of_instances_may_be_computed_from_open_ones(self):
+        self.assert_searched("""(float[n, 3, h, w] x, float s, float t) => (float[n, 2, i, j] y) <float[2, 3, 1, 1] k = {1, 2, 3, 4, 5, 6}>
+            { c = Conv<strides = [2, 2]>(x, k) d = Mul(c, s) y = Mul(d, t) }""")
+
+    def test_names_of_sizes_that_the_clean_up_forgets_are_not_those_of_a_proof(self):
+        self.assert_searched("""(float[n, 3] x, float s, float t) => (float[2, m] y)
+            { z = Identity(x) i = NonZero(z) k = Cast<to = 1>(i) a = Mul(k, s) y = Mul(a, t) }""",
+                             [(name, data_type, [2, "kept"]) for name, data_type in (("i", 7), ("k", 1))])
+
+    def test_a_gain_that_needs_a_node_twice_costs_no_other_gain(self):
+        """The shape of c is read where only c determines the size, so that c cannot be replaced; u can."""
+        self.assert_searched("""(float[n, 3] x, float[m, 3] z, float s, float t) => (float[k, 6] y, float[p, q] u)
+            <float[1, 6] w = {1, 2, 3, 4, 5, 6}, int64[1] six = {6}>
+            { a = Mul(x, s) b = Mul(a, t) c = Concat<axis = 1>(b, z) f = Shape<end = 1>(c) g = Concat<axis = 0>(f, six) e = Expand(w, g)
+              y = Add(c, e) i = NonZero(y) j = Cast<to = 1>(i) v = Mul(j, s) u = Mul(v, t) }""")
+
+    def test_what_rules_show_without_steps_is_shown_by_the_clean_up(self):
+        rules = self.folder / "spread"
+        (self.folder / "spread.rules").write_text("rule spread(x[n, d], s[])\n  add_row(x, scale(ones(; d=[d]), s)) => add_scalar(x, s)\n", encoding="utf-8")
+        self.assert_works(rulemill("rules", "import", self.folder / "spread.rules", "--out", rules))
+        text = "(float[n, 3] x, float[3, 1] w) => (float[n, 1] y) <float{} b = {{2}}> {{ c = MatMul(x, w) y = Add(c, b) }}"
+        for path, shape in ((self.before, "[1]"), (self.after, "")):
+            onnx.save(onnx.parser.parse_model(OPSETS + text.format(shape)), path)
+        self.assert_works(rulemill("equal", self.before, self.after, "--rules", rules, "--proof", self.proof))
+        self.assert_works(self.check())
+
     def test_lemmas_show_nothing_that_is_no_instance_or_no_term(self):
         product = numpy.float32(float(numpy.float32(1.5001)) * float(numpy.float32(1 / 3)))
         below = numpy.nextafter(product, numpy.float32(0))

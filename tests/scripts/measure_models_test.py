@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 try:
     import numpy as np
@@ -20,14 +21,24 @@ MODELS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "models"
 
 STAND_IN = """#!{python}
 import json, pathlib, sys
+if sys.argv[1] == "check":
+    sys.exit()
+if sys.argv[1] == "info":
+    pathlib.Path(sys.argv[4]).write_text(json.dumps(dict(all=dict(nodes=4, flops=8), covered=dict(nodes=3, flops=8))))
+    sys.exit()
 model, _, out, _, report = map(pathlib.Path, sys.argv[2:7])
 with open({calls!r}, "a") as calls:
     calls.write(model.stem + "\\n")
 if model.stem == "refused":
     sys.exit(model.name + ": refused by the stand-in")
 out.write_bytes(model.read_bytes())
-report.write_text(json.dumps(dict(changed=False, peak_bytes=1000000, search=dict(seconds=0, exhausted=False), warning="",
-                                  fired=[], verification=dict(verifiers=[]))))
+more = dict()
+if "--proof" in sys.argv:
+    inputs = pathlib.Path(sys.argv[sys.argv.index("--inputs") + 1])
+    more = dict(onnx_nodes=dict(before=1, after=1), cost_seconds=dict(before=2, after=2, cheapest_found=1), clean_up=dict(comparison={{}}),
+                proof=dict(bytes=inputs.exists() * 9, gap="", seconds=1))
+report.write_text(json.dumps(dict(more, changed=False, peak_bytes=1000000, search=dict(seconds=0, exhausted=False), warning="",
+                                  fired=[], verification=dict(verifiers=[], onnxruntime_skipped_reason=""))))
 """
 
 
@@ -68,6 +79,22 @@ class MeasureModels(unittest.TestCase):
 
     def called(self):
         return self.calls.read_text().split()
+
+    def test_models_of_packages_are_measured_with_their_proofs(self):
+        with zipfile.ZipFile(self.folder / "tiny_model-1.0-py3-none-any.whl", "w") as wheel:
+            wheel.write(self.folder / "models" / "first.onnx", "tiny_model/data/net.onnx")
+            wheel.writestr("tiny_model-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
+            wheel.writestr("tiny_model-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr("tiny_model-1.0.dist-info/RECORD", "")
+        name, listed = "tiny-model==1.0:tiny_model/data/net.onnx", self.folder / "list.txt"
+        listed.write_text(f"{name}  none  inference  x:64x64\nabsent==1.0:no.onnx  none  inference  x:1\n")
+        self.measure("--list", listed, "--alone", "--proofs", PIP_NO_INDEX="1", PIP_FIND_LINKS=str(self.folder), PIP_CONFIG_FILE=os.devnull)
+        row, absent = self.rows()[name], self.rows()["absent==1.0:no.onnx"]
+        self.assertEqual([row["proof"]["bytes"], row["proof"]["refused"], row["covered"], row["found_gain"]], [9, "", [0.75, 1.0], 2.0])
+        self.assertIn("absent", absent["failure"])
+        printed = subprocess.run([sys.executable, MODELS / "table.py", self.out, "--trained"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("| tiny-model==1.0: data/net.onnx | none | 1 → 1 | 75 | 1.00, 2.00 |", printed)
+        self.assertIn("1 of 1 results are proved, 0 of those by rules.", printed)
 
     def test_a_result_that_computes_something_else_is_named_and_not_counted(self):
         self.measure("--alone")

@@ -48,13 +48,6 @@ void at_step(const std::string& file, int step, const Follow& follow) {
   }
 }
 
-/// Returns whether the size is a number or an open dimension: these are at least 1, as sizes of rules are.
-bool is_positive(const algebra::Poly& size, const algebra::Symbols& symbols) {
-  if (const auto number = size.constant()) return *number >= 1;
-  const std::vector<algebra::Atom> atoms = symbols.atoms(size);
-  return atoms.size() == 1 && size == algebra::Poly(atoms[0]);
-}
-
 }  // namespace
 
 std::set<ValueId> add_stored_constants(const GraphBank& bank, CanonicalModel& model) {
@@ -285,7 +278,7 @@ std::optional<ProofFollower::Sides> ProofFollower::instance_of(const algebra::Ru
   for (const proto::ModelSize& size : step.sizes()) sizes.emplace(symbols.size(size.name()), names.size(size.value()));
   for (const std::string& name : algebra::used_size_names(rule, terms_, symbols)) {
     const auto bound = sizes.find(symbols.size(name));
-    if (bound == sizes.end() || !is_positive(bound->second, symbols)) return std::nullopt;
+    if (bound == sizes.end() || !symbols.is_positive(bound->second)) return std::nullopt;
   }
   for (const algebra::SizeCondition& condition : rule.condition) {
     if (algebra::holds(algebra::substitute(condition, sizes, symbols), symbols) != algebra::Truth::Yes)

@@ -113,7 +113,7 @@ class DeclaredInputs {
       const std::int64_t size = tensor.shape[static_cast<std::size_t>(d)];
       if (shape.dim(d).has_dim_value()) {
         fits = size == shape.dim(d).dim_value();
-      } else if (const std::string& name = shape.dim(d).dim_param(); !name.empty()) {
+      } else if (const std::string& name = shape.dim(d).dim_param(); !name.empty() && name != "?") {
         const std::int64_t known = sizes.emplace(name, size).first->second;
         if (known != size)
           throw InputError(place, fmt::format("dimension {} is {} here and {} in another input",

@@ -28,7 +28,9 @@ class SizeBoundSearch {
     if (occurring.empty() || !is_resolvable(values)) return std::nullopt;
     for (const std::size_t i : occurring) {
       for (values[i] = 1; values[i] < probe_size && !is_resolvable(values);) ++values[i];
-      if (values[i] > 1) return LowerBound{dynamic_dims_[i].name, values[i] + dynamic_dims_[i].offset};
+      // A size that only equals the others, as where tensors are concatenated, has no bound.
+      if (values[i] > 1 && values[i] < probe_size)
+        return LowerBound{dynamic_dims_[i].name, values[i] + dynamic_dims_[i].offset};
       values[i] = probe_size;
     }
     return std::nullopt;

@@ -36,13 +36,14 @@ std::optional<DataType> data_type_of(const onnx::TypeProto& type) {
   return type.has_tensor_type() ? to_data_type(type.tensor_type().elem_type()) : std::nullopt;
 }
 
-/// Names with '$' are of sizes in queries to the ONNX library. A model's own are left out, so that these sizes differ.
+/// Names with '$' are of sizes in queries to the ONNX library. A model's own are left out, so that these sizes differ;
+/// so are "?", which exporters write for any size that they do not know.
 void clear_query_names(onnx::TypeProto& type) {
   if (type.has_sequence_type()) return clear_query_names(*type.mutable_sequence_type()->mutable_elem_type());
   if (type.has_optional_type()) return clear_query_names(*type.mutable_optional_type()->mutable_elem_type());
   if (!has_rank(type)) return;
   for (auto& dim : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
-    if (dim.dim_param().find('$') != std::string::npos) dim.clear_dim_param();
+    if (dim.dim_param().find('$') != std::string::npos || dim.dim_param() == "?") dim.clear_dim_param();
   }
 }
 

@@ -76,6 +76,20 @@ class BoundaryInputs(unittest.TestCase):
         after = self.model("after", inputs, [("ReduceSum", ["x", "axes"], ["a"]), ("Div", ["a", "s"], ["y"])], weights, np.float16)
         self.assert_different(before, after, "overflows for inputs up to")
 
+    def test_an_empty_batch_of_a_recurrent_layer_does_not_end_the_process(self):
+        random = np.random.default_rng(0)
+        weights = {"w": random.random((1, 8, 3), np.float32), "r": random.random((1, 8, 2), np.float32)}
+        model = self.model("lstm", {"x": [5, "N", 3]}, [("LSTM", ["x", "w", "r"], ["y"], {"hidden_size": 2})], weights)
+        self.assertEqual(self.verdict(model, model), ("equal", ""))
+
+    def test_sizes_that_must_be_equal_are_not_empty_alone(self):
+        """The columns of an empty tensor have no values beside others."""
+        inputs = {"x": ["N", 64], "z": ["M", 64]}
+        before = self.model("before", inputs, [("Neg", ["x"], ["a"]), ("Concat", ["a", "z"], ["y"], {"axis": 1})])
+        after = self.model("after", inputs, [("Concat", ["x", "z"], ["c"], {"axis": 1}), ("Mul", ["c", "s"], ["y"])],
+                           {"s": np.concatenate([-np.ones(64, np.float32), np.ones(64, np.float32)])})
+        self.assertEqual(self.verdict(before, after), ("equal", ""))
+
     def test_a_result_that_differs_at_size_one_only_is_different(self):
         weights = {"one": np.float32(1)}
         nodes = [("Shape", ["x"], ["d"], {"end": 1}), ("Cast", ["d"], ["n"], {"to": TensorProto.FLOAT}), ("Sub", ["n", "one"], ["m"]),

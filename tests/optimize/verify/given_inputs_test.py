@@ -107,6 +107,14 @@ class GivenInputs(Case):
         self.assert_given(1, "--inputs", self.archive(x=array((5, 64)), z=array((5, 64), 2)))
         self.assertEqual(rulemill(*self.command("--inputs", self.archive(z=array((5, 64))))).returncode, 3)
 
+    def test_a_question_mark_is_the_name_of_no_dimension(self):
+        model = onnx.load(self.model)
+        for info in (*model.graph.input, *model.graph.output):
+            for size in info.type.tensor_type.shape.dim:
+                size.dim_param = "?"
+        onnx.save(model, self.model)
+        self.assert_works(rulemill(*self.command("--inputs", self.archive(x=array((5, 64)), z=array((5, 64), 1)))))
+
     def test_dynamic_dimensions_have_the_sizes_of_the_first_set(self):
         report = self.json(*self.command("--inputs", self.archive(x=array((6, 64)), z=array((6, 64)))))
         self.assertEqual([[each["name"], each["value"], each["assumed"]] for each in report["sizes"]], [["n", 6, False]])

@@ -196,6 +196,12 @@ class Verification(Case):
         answer = self.verified(product(weight, opset=12), product(weight * np.float32(1 + 2e-5), opset=12))
         self.assertEqual([answer["verdict"], answer["reference"], answer["no_reference_reason"]], ["equal", "", "opset 12 is below 13"])
 
+    def test_a_model_may_import_operators_that_it_does_not_use(self):
+        """As exporters from TensorFlow do."""
+        before = product(drawn(32, 32))
+        before.opset_import.append(helper.make_opsetid("ai.onnx.ml", 2))
+        self.assertEqual(self.verified(before, before)["no_reference_reason"], "")
+
     def test_a_reference_that_the_model_itself_is_far_from_is_not_reported_as_one(self):
         answer = self.verified(shifted(1e7, 1), shifted(1e7, 1))
         self.assertEqual([answer["verdict"], answer["reference"], answer["error_before"]], ["equal", "", 0])

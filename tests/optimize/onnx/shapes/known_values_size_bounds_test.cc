@@ -58,6 +58,22 @@ TEST_CASE("dimensions without windows keep bound 1, and unresolvable nodes give 
   CHECK(model.import.bounds == SizeBounds());
 }
 
+TEST_CASE("sizes that are only to be equal have no lower bound", "[open_sizes]") {
+  ModelText text;
+  text.input("x", {"n", "3"}).input("y", {"m", "4"}).output("z", {"?", "7"});
+  text.node("Concat", {"x", "y"}, {"z"}, {"axis=1"});
+  CHECK(Imported(text).import.bounds == SizeBounds());
+}
+
+TEST_CASE("two sizes that are not known are two sizes", "[open_sizes]") {
+  ModelText text;
+  text.input("x", {"n", "n", "3"}).output("y", {"n", "n", "3"});
+  auto& dims = *text.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (const int axis : {0, 1}) dims.mutable_dim(axis)->set_dim_param("?");
+  text.node("Relu", {"x"}, {"y"});
+  CHECK(Imported(text).shape("x") == "[$x#0, $x#1, 3]");
+}
+
 TEST_CASE("a given shape determines a dynamic dimension, also with a lower bound", "[open_sizes]") {
   ScratchFolder scratch;
   ModelText text;
