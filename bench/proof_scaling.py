@@ -27,13 +27,15 @@ def main() -> None:
         parser.error("expected a run on one rank")
     print("| stage | batches | items | work, s | first rank within batches, s | between, s |", *(f"{ranks:,} ranks |" for ranks in RANKS[1:]))
     print("|---" * (5 + len(RANKS)) + "|")
+    started = 0.0
     for stage in (event for event in events if event["event"] == "stage end"):
         batches = [event for event in events if event["event"] == "tasks" and event["stage"] == stage["stage"]]
+        within = sum(batch["own_seconds"] for batch in batches)
+        alone = stage["processor_seconds"] - started - within
+        started = stage["processor_seconds"]
         if not batches:
             continue
         work = sum(batch["work_seconds"] for batch in batches)
-        within = sum(batch["own_seconds"] for batch in batches)
-        alone = stage["seconds"] - sum(batch["seconds"] for batch in batches)
 
         def seconds_of(batch: dict, ranks: int) -> float:
             by_workers = batch["work_seconds"] / ranks + batch["longest_seconds"] * (1 - 1 / ranks)
