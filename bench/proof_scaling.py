@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How far the proofs of a finished run would scale: `proof_scaling.py OUT`.
 
-OUT is the folder of a `discover` run on one rank with one thread; its event log has the seconds of each batch of items and of the
-longest item, of each kind where kinds follow each other. A batch on P ranks takes at most work/P + longest * (1 - 1/P), and not less
-than the first rank needs to make its items and to keep their answers; the next one begins when it has ended. The rest of a stage is
-the first rank's work between batches. Prints a Markdown table of seconds and speedup by stage.
+OUT is the folder of a `discover` run on one rank with one thread; its event log has the processor seconds of each batch of items, of
+its longest item and of the longest one that took an item's place. A batch on P ranks takes at most work/P + longest * (1 - 1/P), and not
+less than the first rank needs to make its items and to keep and pass on their answers; the next one begins when it has ended. The rest
+of a stage is the first rank's work between batches. Waits for disks are left out. Prints a Markdown table of seconds and speedup by
+stage.
 """
 
 import argparse
