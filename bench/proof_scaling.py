@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How far the proofs of a finished run would scale: `proof_scaling.py OUT`.
 
-OUT is the folder of a `discover` run on one rank with one thread; its event log has the seconds of each batch of items and of the
-longest item, of each kind where kinds follow each other. A batch on P ranks takes at most work/P + longest * (1 - 1/P), and not less
-than the first rank needs to make its items and to keep their answers; the next one begins when it has ended. The rest of a stage is
-the first rank's work between batches. Prints a Markdown table of seconds and speedup by stage.
+OUT is the folder of a `discover` run on one rank with one thread; its event log has the processor seconds of each batch of items, of
+its longest item and of the longest one that took an item's place. A batch on P ranks takes at most work/P + longest * (1 - 1/P), and not
+less than the first rank needs to make its items and to keep and pass on their answers; the next one begins when it has ended. The rest
+of a stage is the first rank's work between batches. Waits for disks are left out. Prints a Markdown table of seconds and speedup by
+stage.
 """
 
 import argparse
@@ -27,13 +28,15 @@ def main() -> None:
         parser.error("expected a run on one rank")
     print("| stage | batches | items | work, s | first rank within batches, s | between, s |", *(f"{ranks:,} ranks |" for ranks in RANKS[1:]))
     print("|---" * (5 + len(RANKS)) + "|")
+    started = 0.0
     for stage in (event for event in events if event["event"] == "stage end"):
         batches = [event for event in events if event["event"] == "tasks" and event["stage"] == stage["stage"]]
+        within = sum(batch["own_seconds"] for batch in batches)
+        alone = stage["processor_seconds"] - started - within
+        started = stage["processor_seconds"]
         if not batches:
             continue
         work = sum(batch["work_seconds"] for batch in batches)
-        within = sum(batch["own_seconds"] for batch in batches)
-        alone = stage["seconds"] - sum(batch["seconds"] for batch in batches)
 
         def seconds_of(batch: dict, ranks: int) -> float:
             by_workers = batch["work_seconds"] / ranks + batch["longest_seconds"] * (1 - 1 / ranks)

@@ -209,6 +209,7 @@ void Discovery::end_stage(const std::string& name, double seconds, bool already_
   runtime::log_event("stage end", {{"stage", name},
                                    {"already_done", already_done},
                                    {"seconds", seconds},
+                                   {"processor_seconds", runtime::processor_seconds()},
                                    {"waiting", traffic.seconds - traffic_.seconds},
                                    {"bytes_sent", traffic.bytes_sent - traffic_.bytes_sent},
                                    {"memory", runtime::peak_memory_bytes()}});

@@ -21,8 +21,8 @@ namespace {
 using runtime::Json;
 
 constexpr const char* prove_journal_file = "verdicts.journal";
-constexpr int prove_stage_version = 16;  // in the stage's digest: results of different versions do not mix
-constexpr std::size_t min_round_size = 32;
+constexpr int prove_stage_version = 17;  // in the stage's digest: results of different versions do not mix
+constexpr std::size_t min_round_size = 128;
 
 /// Returns whether later derivations use the rule although it is derived: it is small, so that it is often needed, and
 /// its derivation is long, so that few derivations of larger rules would find it again.
@@ -45,12 +45,12 @@ std::vector<std::string> split_rules(const std::string& text) {
   return rules;
 }
 
-/// Returns the end of the round that begins at `begin`. The target size is `min_round_size` or a quarter of the
-/// finished candidates, whichever is more. The round has half to twice that size and ends after a candidate chosen by a
-/// hash of its text. So inserting a few candidates changes only the rounds around them, and a run with one more
-/// operator finds most of its answers in the cache.
+/// Returns the end of the round that begins at `begin`. The target size is `min_round_size` or the number
+/// of finished candidates, whichever is more: between rounds, ranks wait for the longest proof. The round has half to
+/// twice that size and ends after a candidate chosen by a hash of its text. So inserting a few candidates changes only
+/// the rounds around them, and a run with one more operator finds most of its answers in the cache.
 std::size_t end_of_round(const std::vector<std::string>& candidates, std::size_t begin) {
-  const std::size_t size = std::bit_floor(std::max(min_round_size, begin / 4));
+  const std::size_t size = std::bit_floor(std::max(min_round_size, begin));
   const std::size_t last = std::min(candidates.size(), begin + 2 * size);
   for (std::size_t end = begin + size / 2; end < last; ++end) {
     const std::string& text = candidates[end - 1];
@@ -68,11 +68,11 @@ class CandidateRounds {
 
   std::vector<CandidateResult> run() {
     runtime::Progress progress(options_.progress, "prove", candidates_.size());
-    while (results_.size() < candidates_.size()) {
+    while (results_.size() < candidates_.size() || !added_.empty()) {
       begin_ = results_.size();
       results_.resize(end_of_round(candidates_, begin_));
-      derive_or_prove();
-      update_core();
+      remove_derived(derive_or_prove());
+      add_proved();
       progress.set(results_.size());
       progress.set_note(std::to_string(core_size_) + " core");
     }
@@ -80,14 +80,20 @@ class CandidateRounds {
   }
 
  private:
-  /// Types the round's candidates and derives them from the core. The others are proved or refuted from the
-  /// definitions, each as soon as it is known that the core does not imply it.
-  void derive_or_prove() {
+  /// Types the round's candidates and derives them from the core and the added rules. The others are proved or refuted
+  /// from the definitions, each as soon as it is known that it is not derived. Meanwhile, each added rule is derived
+  /// from the core and earlier added rules, if possible; returns these results.
+  std::vector<CandidateResult> derive_or_prove() {
     std::vector<WorkItem> items;
+    for (std::size_t i = 0; i < added_.size(); ++i)
+      items.push_back({TaskKind::DeriveFromEarlierOnce, std::to_string(first_added_ + i)});
     for (std::size_t i = begin_; i < results_.size(); ++i) items.push_back({TaskKind::Derive, candidates_[i]});
     std::vector<bool> is_tried(items.size());
+    std::vector<CandidateResult> derivations(added_.size());
     scheduler_.answer_chains(std::move(items), [&](std::size_t item, const TaskScheduler::ItemAnswer& answer) {
-      CandidateResult& result = results_[begin_ + item];
+      const bool is_added = item < added_.size();
+      const std::size_t candidate = begin_ + item - added_.size();
+      CandidateResult& result = is_added ? derivations[item] : results_[candidate];
       std::optional<WorkItem> proof;
       if (is_tried[item]) {
         take_proof(answer, result);
@@ -96,10 +102,11 @@ class CandidateRounds {
       is_tried[item] = true;
       if (answer.failure.empty()) result = unpack_result(answer.text);
       result.goal_operators = {};
-      if (result.status == RuleStatus::Unknown)
-        proof = WorkItem{TaskKind::Prove, candidates_[begin_ + item], result.estimated_cost};
+      if (!is_added && result.status == RuleStatus::Unknown)
+        proof = WorkItem{TaskKind::Prove, candidates_[candidate], result.estimated_cost};
       return proof;
     });
+    return derivations;
   }
 
   static void take_proof(const TaskScheduler::ItemAnswer& answer, CandidateResult& result) {
@@ -115,38 +122,36 @@ class CandidateRounds {
     result = std::move(proof);
   }
 
-  /// A rule proved in this round becomes derived if the core and the round's earlier rules imply it. Otherwise it joins
-  /// the core, or becomes inactive. Inactive rules are derived again only from the minimal core. Premises are
-  /// used like core rules; the prune stage replaces their instances by derivations.
-  void update_core() {
-    std::vector<std::size_t> proved;
+  /// An added rule becomes derived if the core and earlier added rules imply it. Otherwise it stays in the core, or
+  /// becomes inactive. Inactive rules are derived again only from the minimal core.
+  void remove_derived(const std::vector<CandidateResult>& derivations) {
+    std::vector<std::string> updates;
+    for (std::size_t i = 0; i < added_.size(); ++i) {
+      CandidateResult& result = results_[added_[i]];
+      if (!apply_derivation(derivations[i], result))
+        result.inactive = derivations[i].detail != implied_no && must_deactivate(result);
+      if (result.status == RuleStatus::Proved && !result.inactive)
+        ++core_size_;
+      else if (!is_premise(result))
+        updates.push_back(remove_rule_update(first_added_ + i));
+    }
+    scheduler_.update_rules(updates);
+  }
+
+  /// Adds the rules proved in this round, then its premises, which are used like core rules; the prune stage replaces
+  /// their instances by derivations.
+  void add_proved() {
+    added_.clear();
+    first_added_ = known_rules_;
     std::vector<std::string> updates, premises;
     for (std::size_t i = begin_; i < results_.size(); ++i) {
       if (is_premise(results_[i])) premises.push_back(add_rule_update(results_[i].rule));
       if (results_[i].status != RuleStatus::Proved) continue;
-      proved.push_back(i);
+      added_.push_back(i);
       updates.push_back(add_rule_update(results_[i].rule));
     }
-    scheduler_.update_rules(updates);
-    updates.clear();
-    std::vector<WorkItem> items;
-    for (std::size_t i = 0; i < proved.size(); ++i) {
-      const bool is_large = must_deactivate(results_[proved[i]]);
-      items.push_back({is_large ? TaskKind::DeriveLargeFromEarlier : TaskKind::DeriveFromEarlier,
-                       std::to_string(known_rules_ + i)});
-    }
-    const std::vector<TaskScheduler::ItemAnswer> answers = scheduler_.answer_items(items);
-    for (std::size_t i = 0; i < proved.size(); ++i) {
-      const CandidateResult answer = answers[i].failure.empty() ? unpack_result(answers[i].text) : CandidateResult();
-      CandidateResult& result = results_[proved[i]];
-      if (!apply_derivation(answer, result)) result.inactive = answer.detail != implied_no && must_deactivate(result);
-      if (result.status == RuleStatus::Proved && !result.inactive)
-        ++core_size_;
-      else if (!is_premise(result))
-        updates.push_back(remove_rule_update(known_rules_ + i));
-    }
-    known_rules_ += proved.size() + premises.size();
     updates.insert(updates.end(), premises.begin(), premises.end());
+    known_rules_ += updates.size();
     scheduler_.update_rules(updates);
   }
 
@@ -154,9 +159,11 @@ class CandidateRounds {
   TaskScheduler& scheduler_;
   const ProofStageOptions& options_;
   std::vector<CandidateResult> results_;
-  std::size_t begin_ = 0;        // of the round
-  std::size_t known_rules_ = 0;  // that workers know, enabled or not
-  std::size_t core_size_ = 0;    // enabled rules
+  std::size_t begin_ = 0;           // of the round
+  std::vector<std::size_t> added_;  // rules proved in the round before
+  std::size_t first_added_ = 0;     // their first number
+  std::size_t known_rules_ = 0;     // that workers know, enabled or not
+  std::size_t core_size_ = 0;       // enabled rules
 };
 
 ProveSummary summarize(const std::vector<CandidateResult>& results) {

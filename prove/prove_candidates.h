@@ -1,7 +1,7 @@
-// The prove stage, in rounds over a file of candidates. Candidates of a round are derived from the core of the previous
-// rounds, or proved, independently of each other. Rules proved in the round are then derived from earlier ones if
-// possible. So the result does not depend on the number of ranks. Later derivations also use small derived rules whose
-// derivations are long. Answers are journaled; an interrupted run resumes.
+// The prove stage, in rounds over a file of candidates. Candidates of a round are derived from the core and the rules
+// that the round before proved, or proved, independently of each other. At the same time, those rules are derived from
+// earlier ones if possible. So the result does not depend on the number of ranks. Later derivations also use small
+// derived rules whose derivations are long. Answers are journaled; an interrupted run resumes.
 #pragma once
 
 #include <cstdint>

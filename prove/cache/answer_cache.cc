@@ -61,7 +61,7 @@ bool has_word(std::string_view text, std::string_view word) {
 /// Returns whether answers list rule instances.
 bool is_derivation(TaskKind kind) {
   return kind == TaskKind::Derive || kind == TaskKind::Explain || kind == TaskKind::ExplainExtended ||
-         kind == TaskKind::Eliminate || kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
+         kind == TaskKind::Eliminate || kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveFromEarlierOnce;
 }
 
 bool has_result(TaskKind kind) { return is_proof(kind) || is_derivation(kind); }
@@ -69,7 +69,7 @@ bool has_result(TaskKind kind) { return is_proof(kind) || is_derivation(kind); }
 /// Returns whether items are numbers of known rules.
 bool has_known_rules(TaskKind kind) {
   return kind == TaskKind::IsImplied || kind == TaskKind::IsImpliedExtended || kind == TaskKind::Eliminate ||
-         kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
+         kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveFromEarlierOnce;
 }
 
 /// Returns whether items are rules that are derived from the known ones.
@@ -228,7 +228,7 @@ AnswerCache::Reachable AnswerCache::find_reachable(const ReachableRules::Instanc
 /// Completes the key of an item that refers to a known rule.
 void AnswerCache::add_rules_of_known_rule(TaskKind kind, const std::string& item, Key& key) {
   const KnownRule known = known_rule_from_text(item);
-  const bool earlier = kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
+  const bool earlier = kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveFromEarlierOnce;
   add_reachable_rules(
       kind, find_reachable(rules_.instances_of(known.number), known.number, earlier ? rules_.size() : known.end()),
       key);

@@ -10,6 +10,7 @@
 #include "prove/distributed/task_queue.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/log.h"
+#include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
@@ -235,6 +236,7 @@ class TaskScheduler::Batch {
   Batch(TaskScheduler& scheduler, std::vector<TaskQueue::Item> items, Text text, Take take)
       : scheduler_(scheduler),
         items_(std::move(items)),
+        initial_(items_.size()),
         text_(std::move(text)),
         take_(std::move(take)),
         queue_(items_, scheduler.pool_.size() * static_cast<std::size_t>(scheduler.communicator_.size()),
@@ -262,7 +264,6 @@ class TaskScheduler::Batch {
  private:
   /// Makes an item. Returns its text for a worker, unless it has an answer already.
   std::optional<std::string> look_up(std::size_t item) {
-    const runtime::ScopedStopwatch own(own_seconds_);
     const TaskKind kind = items_[item].kind;
     std::string text = text_(item), key;
     if (scheduler_.journal_ != nullptr) {
@@ -286,9 +287,8 @@ class TaskScheduler::Batch {
   }
 
   void finish(const QueuedTask& task, Answer answer) {
-    const runtime::ScopedStopwatch own(own_seconds_);
     statistics_ += answer.statistics;
-    double& longest = longest_seconds_[task.task.kind];
+    double& longest = longest_seconds_.at(task.items.front() < initial_ ? 0 : 1);
     longest = std::max(longest, answer.statistics.longest_seconds);
     for (std::size_t i = 0; i < task.items.size(); ++i) {
       const auto key = journal_keys_.extract(task.items[i]);
@@ -312,21 +312,20 @@ class TaskScheduler::Batch {
     if (progress_) progress_->set(answered_ - replaced_);
   }
 
-  /// The longest item of each kind counts: they may be one after the other (answer_chains).
+  /// The longest item and the longest one that took an item's place count: they may be one after the other.
   void log() const {
-    double longest_seconds = 0;
-    for (const auto& [kind, seconds] : longest_seconds_) longest_seconds += seconds;
     runtime::log_event("tasks", {{"stage", scheduler_.stage_},
                                  {"what", task_name(first_kind_)},
                                  {"items", scheduled_},
                                  {"seconds", watch_.seconds()},
-                                 {"own_seconds", own_seconds_},
-                                 {"work_seconds", statistics_.seconds},
-                                 {"longest_seconds", longest_seconds}});
+                                 {"own_seconds", runtime::processor_seconds() - processor_seconds_},
+                                 {"work_seconds", statistics_.processor_seconds},
+                                 {"longest_seconds", longest_seconds_[0] + longest_seconds_[1]}});
   }
 
   TaskScheduler& scheduler_;
   std::vector<TaskQueue::Item> items_;
+  std::size_t initial_;
   Text text_;
   Take take_;
   TaskQueue queue_;
@@ -336,9 +335,9 @@ class TaskScheduler::Batch {
   std::size_t scheduled_ = 0;
   TaskKind first_kind_ = TaskKind::Derive;  // of them
   TaskStatistics statistics_;
-  std::map<TaskKind, double> longest_seconds_;  // of an item
+  std::array<double, 2> longest_seconds_{};  // of the initial items, and of those in their place
   const runtime::Stopwatch watch_;
-  double own_seconds_ = 0;  // of this rank, for looking up and keeping answers
+  const double processor_seconds_ = runtime::processor_seconds();  // at the beginning
 };
 
 void TaskScheduler::answer_each(const Items& items) {

@@ -127,10 +127,21 @@ class ConditionSearch {
     collect_counterexamples();
     std::uint32_t tested = 0;
     std::uint32_t attempted = 0;
-    std::optional<ConditionalRule> fixing;  // proved, but typing fixes a size to a number
+    std::optional<ConditionalRule> found;
+    const auto is_complete = [&](std::size_t next_size) { return found && next_size > found->equations.size(); };
+    const auto fixes_size = [&](const ConditionalRule& each) {
+      return count_numbers(each.typed.rule.shapes) > count_numbers(rule_.rule.shapes);
+    };
+    /// Returns whether the search is over.
+    const auto try_proof = [&](ConditionalRule each) {
+      if (attempted++ == limits_.proofs) return true;
+      if (is_provable(each.typed) && (!found || !fixes_size(each))) found = std::move(each);
+      return found && !fixes_size(*found);
+    };
+    std::vector<ConditionalRule> with_equations;  // that shapes cannot express
     for (const Equations& set : sets_) {
       budget_.spend(20 * (1 + counterexamples_.size()));
-      if (fixing && set.size() > fixing->equations.size()) break;
+      if (is_complete(set.size())) break;
       if (std::ranges::any_of(counterexamples_, [&](const Substitution& each) { return refuted_by(each, set); }))
         continue;
       if (tested++ == limits_.sets) break;
@@ -145,13 +156,16 @@ class ConditionSearch {
         continue;
       }
       if (refutation.compared == 0) continue;
-      if (attempted++ == limits_.proofs) break;
-      if (!is_provable(*typed)) continue;
-      const bool fixes_size = count_numbers(typed->rule.shapes) > count_numbers(rule_.rule.shapes);
-      if (!fixes_size) return ConditionalRule{std::move(*typed), set};
-      if (!fixing) fixing = ConditionalRule{std::move(*typed), set};
+      const bool has_equations = !typed->rule.condition.empty();
+      if (has_equations)
+        with_equations.push_back({std::move(*typed), set});
+      else if (try_proof({std::move(*typed), set}))
+        return found;
     }
-    return fixing;
+    if (found) return found;
+    for (ConditionalRule& each : with_equations)
+      if (is_complete(each.equations.size()) || try_proof(std::move(each))) break;
+    return found;
   }
 
  private:

@@ -8,6 +8,7 @@ namespace rulemill::prove {
 
 TaskStatistics& TaskStatistics::operator+=(const TaskStatistics& other) {
   seconds += other.seconds;
+  processor_seconds += other.processor_seconds;
   longest_seconds = std::max(longest_seconds, other.longest_seconds);
   queries += other.queries;
   derivations += other.derivations;
@@ -40,7 +41,7 @@ const char* task_name(TaskKind kind) {
     case TaskKind::Explain:
     case TaskKind::ExplainExtended:
     case TaskKind::DeriveFromEarlier:
-    case TaskKind::DeriveLargeFromEarlier:
+    case TaskKind::DeriveFromEarlierOnce:
     case TaskKind::Compose:
       break;
   }

@@ -23,12 +23,12 @@ enum class TaskKind : std::uint8_t {
   Generalize,         // typed rules → results: the general form, proved; unknown if there is none
   DeriveFromEarlier,  // known rules → results: derived from the enabled rules before it, extended
   IsImpliedExtended,  // as IsImplied, extended
-  DeriveLargeFromEarlier,  // as DeriveFromEarlier, of large rules (must_deactivate), not extended
-  ExplainExtended,         // as Explain, extended
-  Compose,                 // composition requests → derivations without derived rules; empty if there is none
-  Check,                   // check requests of a database's rules → their checks (certificate/record_check.h)
-  CheckAlone,              // as Check, one rule per task
-  CertifyRecord,           // certificate requests of derived rules → certified records (tasks/candidate_result.h)
+  DeriveFromEarlierOnce,  // as DeriveFromEarlier, not extended
+  ExplainExtended,        // as Explain, extended
+  Compose,                // composition requests → derivations without derived rules; empty if there is none
+  Check,                  // check requests of a database's rules → their checks (certificate/record_check.h)
+  CheckAlone,             // as Check, one rule per task
+  CertifyRecord,          // certificate requests of derived rules → certified records (tasks/candidate_result.h)
 };
 
 /// Returns what tasks of a kind produce, for progress messages.
@@ -67,7 +67,8 @@ struct Task {
 /// What tasks took.
 struct TaskStatistics {
   double seconds = 0;
-  double longest_seconds = 0;  // of an item
+  double processor_seconds = 0;
+  double longest_seconds = 0;  // of an item, in processor time
   std::uint64_t queries = 0;
   std::uint64_t derivations = 0;  // attempted
   double derivation_seconds = 0;

@@ -7,6 +7,7 @@
 #include "prove/certificate/record_check.h"
 #include "prove/tasks/candidate_result.h"
 #include "prove/tasks/definition_proof.h"
+#include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 
@@ -48,9 +49,11 @@ Answer Worker::answer(const Task& task) {
   Answer result;
   for (const std::string& item : task.items) {
     const DerivationContext::Session session(context_);
-    const runtime::Stopwatch item_watch;
+    const double start = runtime::processor_seconds();
     result.items.push_back(answer(task, item));
-    statistics_.longest_seconds = std::max(statistics_.longest_seconds, item_watch.seconds());
+    const double seconds = runtime::processor_seconds() - start;
+    statistics_.processor_seconds += seconds;
+    statistics_.longest_seconds = std::max(statistics_.longest_seconds, seconds);
   }
   statistics_.seconds = watch.seconds();
   result.statistics = statistics_;
@@ -118,7 +121,7 @@ std::string Worker::answer(const Task& task, const std::string& item) {
       return proof(prove_rule(item, library_, options_.prover));
     case TaskKind::DeriveFromEarlier:
       return derivation(explain(known(), Premises::Earlier, LimitPolicy::Extended));
-    case TaskKind::DeriveLargeFromEarlier:
+    case TaskKind::DeriveFromEarlierOnce:
       return derivation(explain(known(), Premises::Earlier, LimitPolicy::Default));
     case TaskKind::IsImplied:
       return implication(is_implied(known(), LimitPolicy::Default));

@@ -21,6 +21,8 @@ Machine describe_machine();
 unsigned available_cores();
 /// Returns the largest resident set size of this process so far.
 std::uint64_t peak_memory_bytes();
+/// Returns the processor time of all threads of this process so far.
+double processor_seconds();
 /// Returns the resident set size of this process.
 std::uint64_t current_memory_bytes();
 /// Returns the part of the resident set that is shared memory (NodeMemory, the MPI library).
