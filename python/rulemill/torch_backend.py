@@ -81,6 +81,7 @@ class _Graph:
         hits = _cached_graphs()
         self._plain = self._compiled(self._given, inputs, patches)
         if found is not None:
+            found.inputs = ()
             self._log(found.line or ("as PyTorch's cache has it" if _cached_graphs() > hits else "left to Inductor: no result has a gradient"))
 
     def _rules(self) -> Optional[List[str]]:

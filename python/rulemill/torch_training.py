@@ -33,7 +33,7 @@ class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
 
     def __init__(self, inputs: Sequence[torch.Tensor], rules: Optional[Sequence[str]], seconds: float, digest: str,
                  reason: Callable[[BaseException], str]) -> None:
-        self._inputs, self._rules, self._seconds, self._digest, self._reason = inputs, rules, seconds, digest, reason
+        self.inputs, self._rules, self._seconds, self._digest, self._reason = inputs, rules, seconds, f"{digest} {seconds}", reason
         self.line = ""
 
     def uuid(self) -> Any:
@@ -61,7 +61,7 @@ class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
 
     def _rewritten(self, joint: torch.fx.GraphModule, outputs: int) -> Tuple[Optional[torch.fx.GraphModule], str]:
         _check(joint)
-        values = _arguments(joint, self._inputs)
+        values = _arguments(joint, self.inputs)
         parts = _Parts(joint)
         with tempfile.TemporaryDirectory(prefix="rulemill-") as name, torch.no_grad():
             folder = pathlib.Path(name)
@@ -84,6 +84,8 @@ def _check(joint: torch.fx.GraphModule) -> None:
             raise Refused(f"{node.name} is no tensor on a CPU")
         if any(isinstance(size, torch.SymInt) for each in tensors for size in each.shape):
             raise Refused("it has open sizes")
+        if _changes(node) and node.target is not torch.ops.aten.copy_.default:
+            raise Refused(f"{node.target} changes a tensor")
         if "recompute" in node.meta or node.op in ("call_module", "call_method"):
             raise Refused(f"{node.name} is to be computed again in the backward pass" if "recompute" in node.meta else f"{node.name} is no call of ATen")
 
@@ -130,6 +132,11 @@ def _is_effect(node: Node) -> bool:
     """Whether a call must be made once, in its order."""
     schema, tags = getattr(node.target, "_schema", None), getattr(node.target, "tags", ())
     return schema is None or schema.is_mutable or torch.Tag.nondeterministic_seeded in tags or "inductor_prims" in str(node.target)
+
+
+def _changes(node: Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and bool(schema.is_mutable)
 
 
 class _Parts:
@@ -298,7 +305,7 @@ class _Joined:
         for node in nodes:
             if node.op == "placeholder":
                 self._made[node] = self._graph.node_copy(node)
-        last = [node for node in nodes if node in self._left and self._changes(node)]
+        last = [node for node in nodes if node in self._left and _changes(node)]  # after all that reads the tensor that it changes
         for node in [node for node in nodes if node in self._left and node not in last] + nodes[-1:][0].all_input_nodes + last:
             self._make(node)
         output = nodes[-1]
@@ -312,10 +319,6 @@ class _Joined:
         values = [node.meta["val"] for node in self._graph.find_nodes(op="placeholder")]
         FakeTensorProp(module, values[0].fake_mode).propagate_dont_convert_inputs(*values)
         return module
-
-    def _changes(self, node: Node) -> bool:
-        schema = getattr(node.target, "_schema", None)
-        return schema is not None and bool(schema.is_mutable)
 
     def _source(self, node: Node) -> Node:
         """The node of either graph by which a value of the joint graph or an input of the traced graph is made."""
@@ -372,7 +375,7 @@ class _Joined:
 
 def _join_moments(graph: torch.fx.Graph) -> None:
     """Makes the variance and the mean of the same numbers one call again, as before `_decomposed`."""
-    means = {(node.args[0], tuple(node.args[1]), bool(node.args[2])): node
+    means = {(node.args[0], tuple(node.args[1] or ()), bool(node.args[2])): node
              for node in graph.find_nodes(op="call_function", target=torch.ops.aten.mean.dim) if len(node.args) == 3 and not node.kwargs}
     for node in graph.find_nodes(op="call_function", target=torch.ops.aten.var.correction):
         mean = means.get((node.args[0], tuple(node.args[1] or ()), bool(node.kwargs.get("keepdim", False))))
