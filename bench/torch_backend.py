@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """torch.compile with the backend "rulemill" beside Inductor alone (docs/python.md), one thread, processor time:
 
-    bench/torch_backend.py [MODEL...] [--seconds 6]
+    bench/torch_backend.py [MODEL...] [--training] [--seconds 6]
 
 Each line: seconds to compile by Inductor and by rulemill (no cache), how many times as fast the result is (median of runs in turns, with
 quartiles) where weights are compared at each call and where they are frozen, the largest difference of an output as a part of the largest
-element, and what the backend says. MODEL: one of BLOCKS, or of timm."""
+element, and what the backend says. MODEL: one of BLOCKS, or of timm. With --training, one of STEPS: a step computes a loss and all gradients,
+and the line has the largest difference of these, and the bytes that are saved for the backward pass."""
 
 import argparse
+import copy
 import os
 import pathlib
+import re
 import statistics
 import sys
 import tempfile
@@ -76,6 +79,145 @@ class Attention(nn.Module):
         return F.scaled_dot_product_attention(*split).transpose(1, 2).flatten(2)
 
 
+class Layer(nn.Module):
+    """A layer of an encoder, normalized before or after its parts."""
+
+    def __init__(self, size, heads=4, is_post=False):
+        super().__init__()
+        self.qkv, self.out, self.heads, self.is_post = nn.Linear(size, 3 * size), nn.Linear(size, size), heads, is_post
+        self.norms, self.inner, self.outer = nn.ModuleList(nn.LayerNorm(size) for _ in range(2)), nn.Linear(size, 4 * size), nn.Linear(4 * size, size)
+
+    def attention(self, x):
+        q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        return self.out((torch.softmax(q @ k.mT * q.shape[-1] ** -0.5, -1) @ v).transpose(1, 2).flatten(2))
+
+    def forward(self, x):
+        for part, norm in zip((self.attention, lambda x: self.outer(F.gelu(self.inner(x)))), self.norms):
+            x = norm(x + part(x)) if self.is_post else x + part(norm(x))
+        return x
+
+
+class Bert(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.words, self.places, self.norm = nn.Embedding(1000, size), nn.Embedding(128, size), nn.LayerNorm(size)
+        self.layers, self.head = nn.Sequential(*(Layer(size, is_post=True) for _ in range(2))), nn.Linear(size, 10)
+
+    def forward(self, ids):
+        return self.head(self.layers(self.norm(self.words(ids) + self.places.weight[:ids.shape[1]]))[:, 0])
+
+
+class ViT(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.patch, self.first, self.places = nn.Conv2d(3, size, 8, 8), nn.Parameter(torch.zeros(1, 1, size)), nn.Parameter(torch.zeros(1, 65, size))
+        self.layers, self.norm, self.head = nn.Sequential(*(Layer(size) for _ in range(2))), nn.LayerNorm(size), nn.Linear(size, 10)
+
+    def forward(self, x):
+        x = self.patch(x).flatten(2).transpose(1, 2)
+        return self.head(self.norm(self.layers(torch.cat([self.first.expand(len(x), -1, -1), x], 1) + self.places))[:, 0])
+
+
+class Mixer(nn.Module):
+    def __init__(self, size, rows=64):
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(2))
+        self.rows = nn.Sequential(nn.Linear(rows, 2 * rows), nn.GELU(), nn.Linear(2 * rows, rows))
+        self.columns, self.head = nn.Sequential(nn.Linear(size, 4 * size), nn.GELU(), nn.Linear(4 * size, size)), nn.Linear(size, 10)
+
+    def forward(self, x):
+        x = x + self.rows(self.norms[0](x).mT).mT
+        return self.head((x + self.columns(self.norms[1](x))).mean(1))
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+
+class Llama(nn.Module):
+    """A decoder of two layers, all of whose rows have a loss."""
+
+    def __init__(self, size, rows=64, heads=4):
+        super().__init__()
+        self.words, self.heads, self.norm, self.head = nn.Embedding(500, size), heads, RMSNorm(size), nn.Linear(size, 500, bias=False)
+        self.layers = nn.ModuleList(nn.ModuleDict({
+            **{name: nn.Linear(size, size, bias=False) for name in "qkvo"}, "first": RMSNorm(size), "second": RMSNorm(size),
+            **{name: nn.Linear(size, 2 * size, bias=False) for name in ("gate", "up")}, "down": nn.Linear(2 * size, size, bias=False)}) for _ in range(2))
+        angles = torch.arange(rows)[:, None] * 0.1 ** torch.arange(size // heads // 2)[None]
+        for name, buffer in (("cos", angles.cos().repeat(1, 2)), ("sin", angles.sin().repeat(1, 2)), ("mask", torch.full((rows, rows), -1e9).triu(1))):
+            self.register_buffer(name, buffer)
+
+    def rotated(self, x):
+        a, b = x.chunk(2, -1)
+        return x * self.cos + torch.cat([-b, a], -1) * self.sin
+
+    def forward(self, ids):
+        x = self.words(ids)
+        for layer in self.layers:
+            h = layer["first"](x)
+            q, k, v = (layer[name](h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for name in "qkv")
+            a = torch.softmax(self.rotated(q) @ self.rotated(k).mT * q.shape[-1] ** -0.5 + self.mask, -1)
+            x = x + layer["o"]((a @ v).transpose(1, 2).flatten(2))
+            h = layer["second"](x)
+            x = x + layer["down"](F.silu(layer["gate"](h)) * layer["up"](h))
+        return self.head(self.norm(x)).flatten(0, 1)
+
+
+class LSTM(nn.Module):
+    """A cell, four times."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.x, self.h, self.head, self.size = nn.Linear(size, 4 * size), nn.Linear(size, 4 * size), nn.Linear(size, 10), size
+
+    def forward(self, x):
+        h = c = x.new_zeros(len(x), self.size)
+        for step in range(x.shape[1]):
+            i, f, g, o = (self.x(x[:, step]) + self.h(h)).chunk(4, -1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+        return self.head(h)
+
+
+class ResNet(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.parts = nn.Sequential(*(part for _ in range(2) for part in (nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels), nn.ReLU())))
+
+    def forward(self, x):
+        return F.relu(x + self.parts[:-1](x))
+
+
+class DenseNet(nn.Module):
+    def __init__(self, channels, growth=16):
+        super().__init__()
+        sizes = [channels + place * growth for place in range(2)]
+        self.parts = nn.ModuleList(nn.Sequential(nn.BatchNorm2d(size), nn.ReLU(), nn.Conv2d(size, growth, 3, padding=1, bias=False)) for size in sizes)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = torch.cat([x, part(x)], 1)
+        return x
+
+
+class Perceptron(nn.Sequential):
+    def __init__(self, size):
+        super().__init__(nn.Linear(size, 2 * size), nn.ReLU(), nn.Linear(2 * size, 2 * size), nn.ReLU(), nn.Linear(2 * size, 10))
+
+
+class LoRA(Adapter):
+    """Whose base is frozen."""
+
+    def __init__(self, size):
+        super().__init__(size)
+        self.base.requires_grad_(False)
+
+
 class SqueezeExcite(nn.Module):
     def __init__(self, channels):
         super().__init__()
@@ -98,6 +240,11 @@ class Inception(nn.Module):
 
 BLOCKS = {"repvgg_block": (RepVGG, 64, (1, 64, 56, 56)), "adapter": (Adapter, 768, (1, 128, 768)), "last_row": (LastRow, 192, (1, 197, 192)),
           "qkv": (Attention, 512, (1, 128, 512)), "squeeze_excite": (SqueezeExcite, 64, (1, 64, 56, 56)), "inception": (Inception, 64, (1, 64, 56, 56))}
+
+STEPS = {"perceptron": (Perceptron, 256, (64, 256)), "lora": (LoRA, 768, (4, 64, 768)), "last_row": (LastRow, 192, (8, 197, 192)),
+         "attention": (Layer, 128, (4, 64, 128)), "bert": (Bert, 128, (4, 64)), "vit": (ViT, 128, (4, 3, 64, 64)), "mixer": (Mixer, 128, (4, 64, 128)),
+         "llama": (Llama, 128, (4, 64)), "lstm": (LSTM, 128, (32, 4, 128)), "repvgg_block": (RepVGG, 32, (4, 32, 28, 28)),
+         "resnet_block": (ResNet, 32, (4, 32, 28, 28)), "densenet_block": (DenseNet, 32, (4, 32, 28, 28)), "inception": (Inception, 32, (4, 32, 28, 28))}
 
 
 def made(name):
@@ -146,6 +293,46 @@ def measure(name, seconds):
     return f"| {name} | {plain_seconds:.1f} | {own_seconds:.1f} | {' | '.join(texts)} | {difference:.0e} | {lines[0]} |"
 
 
+def step_of(name):
+    """A module, and a function of its argument that gives a loss: cross-entropy of classes, or mean squares."""
+    kind, size, shape = STEPS[name]
+    module = kind(size)
+    x = torch.randint(500, shape) if name in ("bert", "llama") else torch.randn(shape)
+    with torch.no_grad():
+        like = copy.deepcopy(module)(x)
+    y = torch.randint(like.shape[1], like.shape[:1]) if like.dim() == 2 else torch.randn_like(like)
+    return module, (lambda x: F.cross_entropy(module(x), y) if y.dim() == 1 else F.mse_loss(module(x), y)), x
+
+
+def gradients(module, function, x):
+    for parameter in module.parameters():
+        parameter.grad = None
+    function(x).backward()
+    return [parameter.grad for parameter in module.parameters() if parameter.grad is not None]
+
+
+def measure_step(name, seconds):
+    torch.manual_seed(0)
+    module, loss, x = step_of(name)
+    lines, functions, times, found = [], [], [], []
+    for options in ({}, {"backend": "rulemill", "options": {"log": lines.append, "time_limit": 300}}):
+        torch._dynamo.reset()
+        begin = time.monotonic()
+        functions.append(torch.compile(loss, **options))
+        found.append(gradients(module, functions[-1], x))
+        times.append(time.monotonic() - begin)
+    difference = max(float((a - b).abs().max() / b.abs().max().clamp_min(1e-6)) for a, b in zip(found[1], found[0]))
+    ratios, end = [], time.monotonic() + seconds
+    while len(ratios) < 9 or time.monotonic() < end:
+        before, after = (seconds_of(lambda x, each=each: gradients(module, each, x), x) for each in functions)
+        ratios.append(before / after)
+    lower, median, upper = statistics.quantiles(ratios[1:], n=4)
+    saved = re.search("backward pass: ([0-9]+), before ([0-9]+)", lines[0])
+    kilobytes = " | ".join(f"{int(each) / 1000:.0f}" for each in saved.groups()[::-1]) if saved else " | "
+    ratio = f"{median:.2f} ({lower:.2f}–{upper:.2f})" if saved else f"unchanged ({median:.2f})"
+    return f"| {name} | {times[0]:.0f}, {times[1]:.0f} | {ratio} | {kilobytes} | {difference:.0e} | {lines[0].partition('rulemill: ')[2]} |"
+
+
 def seconds_of(function, x):
     begin = time.process_time()
     function(x)
@@ -154,14 +341,15 @@ def seconds_of(function, x):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", default=[*BLOCKS, *TIMM])
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--training", action="store_true", help="steps of training, of STEPS")
     parser.add_argument("--seconds", type=float, default=6, help="of timing each model")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, load {os.getloadavg()[0]:.1f}")
-    for name in arguments.models:
-        with torch.no_grad():
-            print(measure(name, arguments.seconds), flush=True)
+    for name in arguments.models or (STEPS if arguments.training else [*BLOCKS, *TIMM]):
+        with torch.set_grad_enabled(arguments.training):
+            print((measure_step if arguments.training else measure)(name, arguments.seconds), flush=True)
     print(f"load {os.getloadavg()[0]:.1f}")
 
 

@@ -1,7 +1,8 @@
 """`torch.compile(model, backend="rulemill")`: proved rules rewrite the graph, and Inductor compiles the result.
 
-Graphs are rewritten for inference alone. What rules computed from weights is constant, so weights are compared at each call: after a
-change the graph is rewritten again, and at last left to Inductor. Whatever cannot be rewritten is compiled by Inductor as it is, and one
+In inference, what rules computed from weights is constant, so weights are compared at each call: after a change the graph is rewritten
+again, and at last left to Inductor. Where gradients are recorded, the joint graph of forward and backward is rewritten (torch_training),
+in which weights are arguments like others. Whatever cannot be rewritten is compiled by Inductor as it is, and one
 line says why. docs/python.md has the options."""
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ class _Graph:
         """Rewrites and compiles the graph for the weights among the inputs."""
         self._fast = None
         self._rewrites += 1
+        if torch.is_grad_enabled() and any(isinstance(each, torch.Tensor) and each.requires_grad for each in inputs):
+            self._compile_training(inputs)
+            return
         try:
             with torch._guards.tracing(None):  # where tensors would be loaded without their elements
                 found = self._rewriting(inputs)
@@ -63,14 +67,34 @@ class _Graph:
         if self._fast is None and not changed:
             self._plain = self._compiled(self._given, inputs)
 
+    def _compile_training(self, inputs: Sequence[Any]) -> None:
+        """Compiles a graph whose gradients are recorded: its weights are arguments like others."""
+        patches, found = dict(self._patches), None
+        try:
+            from .torch_training import Partitioner
+            _check(self._graph, inputs)
+            rules = self._rules()
+            found = Partitioner(inputs, rules, float(self._options["time_limit"]), _digest(self._graph, [], [], rules), _reason)
+            patches["custom_partitioner_fn"] = found
+        except Exception as error:  # whatever it is, Inductor compiles the graph as it was
+            self._log(f"left to Inductor: {_reason(error)}")
+        hits = _cached_graphs()
+        self._plain = self._compiled(self._given, inputs, patches)
+        if found is not None:
+            found.inputs = ()
+            self._log(found.line or ("as PyTorch's cache has it" if _cached_graphs() > hits else "left to Inductor: no result has a gradient"))
+
+    def _rules(self) -> Optional[List[str]]:
+        rules = self._options["rules"]
+        return None if rules is None else [os.fspath(each) for each in ([rules] if isinstance(rules, (str, os.PathLike)) else rules)]
+
     def _rewriting(self, inputs: Sequence[Any]) -> Any:
         from . import torch_rewriting
         _check(self._graph, inputs)
         weights = _weights(self._graph, inputs)
         if sum(inputs[place].numel() * inputs[place].element_size() for place in weights) > _MAX_BYTES:
             raise Error(f"its weights have more than {_MAX_BYTES >> 20} MB")
-        rules = self._options["rules"]
-        rules = None if rules is None else [os.fspath(each) for each in ([rules] if isinstance(rules, (str, os.PathLike)) else rules)]
+        rules = self._rules()
         digest = _digest(self._graph, inputs, weights, rules)
         if digest not in _KEPT:
             found = _read(digest)
@@ -90,9 +114,9 @@ class _Graph:
         with torch._guards.tracing(None):
             self._fast = self._compiled(_copied(found.graph), [*inputs, *found.constants])
 
-    def _compiled(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Compiled:
+    def _compiled(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], patches: Optional[Mapping[str, Any]] = None) -> Compiled:
         from torch._inductor.compile_fx import compile_fx
-        compiled: Any = compile_fx(graph, list(inputs), config_patches=dict(self._patches))
+        compiled: Any = compile_fx(graph, list(inputs), config_patches=dict(self._patches if patches is None else patches))
         return compiled  # type: ignore[no-any-return]
 
     def __call__(self, *inputs: Any) -> Any:
@@ -130,7 +154,7 @@ def _copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
 
 
 def _check(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> None:
-    """Raises Error if the graph is not one of inference with tensors of known sizes on a CPU."""
+    """Raises Error if the graph is not one of tensors of known sizes on a CPU."""
     for tensor in inputs:
         if not isinstance(tensor, torch.Tensor):
             raise Error("it has open sizes")
@@ -143,10 +167,16 @@ def _check(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> None:
     if any(node.op in ("get_attr", "call_module") for node in graph.graph.nodes):
         raise Error("it has modules or tensors of its own, whose changes are not seen")
     records = any(node.target is torch._C._set_grad_enabled and node.args[0] for node in graph.graph.nodes)
-    if (records or torch.is_grad_enabled()) and any(tensor.requires_grad for tensor in inputs):
-        raise Error("gradients are recorded; call it under torch.no_grad()")
+    if records and not torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs):
+        raise Error("gradients are recorded in a part of it")
+    if sum(tensor.numel() * tensor.element_size() for tensor in inputs) > _MAX_BYTES and torch.is_grad_enabled():
+        raise Error(f"its arguments have more than {_MAX_BYTES >> 20} MB")
     if torch.is_autocast_enabled("cpu") or any(torch.amp.autocast_mode._enter_autocast is node.target for node in graph.graph.nodes):
         raise Error("types are chosen by autocast")
+
+
+def _cached_graphs() -> int:
+    return int(torch._dynamo.utils.counters["aot_autograd"]["autograd_cache_hit"])
 
 
 def _weights(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor]) -> List[int]:

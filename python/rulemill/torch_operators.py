@@ -146,6 +146,11 @@ def _gather(node: OnnxNode, x: Tensor, indices: Tensor) -> Tensor:
     return x.index_select(axis, wrapped.reshape(-1)).reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1:])
 
 
+def _gather_elements(node: OnnxNode, x: Tensor, indices: Tensor) -> Tensor:
+    axis = node.attributes.get("axis", 0) % x.dim()
+    return x.gather(axis, torch.where(indices < 0, indices + x.shape[axis], indices))
+
+
 def _gemm(node: OnnxNode, a: Tensor, b: Tensor, c: Optional[Tensor] = None) -> Tensor:
     a, b = a.mT if node.attributes.get("transA", 0) else a, b.mT if node.attributes.get("transB", 0) else b
     alpha, beta = node.attributes.get("alpha", 1.0), node.attributes.get("beta", 1.0)
@@ -241,6 +246,8 @@ def _unsqueeze(node: OnnxNode, x: Tensor, _: Any = None) -> Tensor:
 #: By ONNX operator, of the operator sets from 13 on.
 OPERATORS: Dict[str, Callable[..., Result]] = {
     "Add": lambda node, a, b: a + b,
+    "Abs": lambda node, x: torch.abs(x),
+    "And": lambda node, a, b: a & b,
     "AveragePool": _pooled_mean,
     "BatchNormalization": _batch_norm,
     "CastLike": lambda node, x, like: x.to(like.dtype),
@@ -249,24 +256,33 @@ OPERATORS: Dict[str, Callable[..., Result]] = {
     "Conv": _convolution,
     "ConvTranspose": _transposed_convolution,
     "Div": _quotient,
+    "Equal": lambda node, a, b: a == b,
     "Erf": lambda node, x: torch.erf(x),
     "Exp": lambda node, x: torch.exp(x),
     "Expand": _expand,
     "Flatten": _flatten,
     "Gather": _gather,
+    "GatherElements": _gather_elements,
     "Gelu": lambda node, x: F.gelu(x, approximate=node.attributes.get("approximate", "none")),
     "Gemm": _gemm,
     "GlobalAveragePool": lambda node, x: x.mean(tuple(range(2, x.dim())), keepdim=True),
     "GlobalMaxPool": lambda node, x: x.amax(tuple(range(2, x.dim())), keepdim=True),
+    "Greater": lambda node, a, b: a > b,
+    "GreaterOrEqual": lambda node, a, b: a >= b,
     "HardSigmoid": _hard_sigmoid,
     "HardSwish": lambda node, x: F.hardswish(x),
     "LayerNormalization": _layer_norm,
+    "Less": lambda node, a, b: a < b,
+    "LessOrEqual": lambda node, a, b: a <= b,
+    "Log": lambda node, x: torch.log(x),
     "MatMul": lambda node, a, b: torch.matmul(a, b),
     "Max": _variadic(torch.maximum),
     "MaxPool": _pooled_maximum,
     "Min": _variadic(torch.minimum),
     "Mul": lambda node, a, b: a * b,
     "Neg": lambda node, x: -x,
+    "Not": lambda node, x: ~x,
+    "Or": lambda node, a, b: a | b,
     "Pad": _pad,
     "Pow": _power,
     "RMSNormalization": _rms_norm,
@@ -288,6 +304,7 @@ OPERATORS: Dict[str, Callable[..., Result]] = {
     "Tanh": lambda node, x: torch.tanh(x),
     "Transpose": lambda node, x: x.permute(node.attributes.get("perm", list(range(x.dim()))[::-1])),
     "Unsqueeze": _unsqueeze,
+    "Where": lambda node, condition, a, b: torch.where(condition, a, b),
 }
 
 

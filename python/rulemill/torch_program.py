@@ -37,11 +37,12 @@ ONNX_TYPES = {getattr(torch, name): getattr(onnx.TensorProto, kind) for name, ki
 
 
 class NotRead(InputError):
-    """A call that no definition reads: the message names it and why. `calls`: operators of which calls are not read, as far as known."""
+    """A call that no definition reads: the message names it and why. `calls`: operators of which calls are not read, as far as known;
+    `nodes`: the names of such calls in the program, as far as known."""
 
-    def __init__(self, message: str, exit_code: int = 3, calls: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, exit_code: int = 3, calls: Sequence[str] = (), nodes: Sequence[str] = ()) -> None:
         super().__init__(message, exit_code)
-        self.calls = frozenset(calls)
+        self.calls, self.nodes = frozenset(calls), frozenset(nodes)
 
 
 @functools.lru_cache(maxsize=None)
@@ -114,7 +115,11 @@ class _Writer:
         self._add_placeholders()
         for node in self.program.graph.nodes:
             if node.op == "call_function" and isinstance(node.meta.get("val"), (torch.Tensor, tuple, list)):
-                self._add_call(node)
+                try:
+                    self._add_call(node)
+                except NotRead as error:
+                    error.nodes = frozenset([node.name])
+                    raise
             elif node.op not in ("placeholder", "output", "call_function"):
                 raise NotRead(f"{node.target}: a call of {node.op}; expected operators of ATen")
         for number, output in enumerate(self.program.graph.output_node().args[0]):
@@ -405,7 +410,8 @@ def _check_calls(model: Any, report: Mapping[str, Any]) -> None:
     node = left[0]
     reason = reasons.get(node.op_type, "no definition reads it")
     reason = "no definition reads it of whole numbers or truth values" if reason == "no float" else reason
-    raise NotRead(f"aten.{node.op_type} ({node.name}): {reason}", calls=[f"{DOMAIN}.{each.op_type}" for each in left])
+    raise NotRead(f"aten.{node.op_type} ({node.name}): {reason}", calls=[f"{DOMAIN}.{each.op_type}" for each in left],
+                  nodes=[each.name for each in left])
 
 
 __all__ = ["DOMAIN", "NotRead", "ONNX_TYPES", "is_input", "kind_of", "model_of", "read", "to_model", "to_tensor_proto", "written"]

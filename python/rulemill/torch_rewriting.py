@@ -4,8 +4,10 @@ Read by the backend of `torch.compile` only."""
 from __future__ import annotations
 
 import collections
+import os
 import pathlib
 import tempfile
+import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
@@ -13,11 +15,17 @@ import onnx
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from . import program
+from . import program, tensors
 from .errors import Error
 from .torch_arguments import Arguments
 from .torch_calls import Calls
 from .torch_export import Exported, Flat, Refused, difference
+
+
+#: Of a search of a graph of training, as a part of its cost, and how many follow each other.
+_MIN_GAIN, _MAX_SEARCHES = 0.01, 3
+#: A gradient that is zero but for rounding may differ by this many times as much as another rounding of the inputs changes it.
+_MAX_NOISE = 100.0
 
 
 @dataclass(frozen=True)
@@ -53,32 +61,60 @@ def rewrite(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], weights
         folder = pathlib.Path(name)
         arguments = Arguments(graph, others, {}, None)
         exported = Exported("graph", Flat(_WithWeights(graph, inputs, weights), arguments), folder, arguments, {})
-        report, clean = _optimized(exported.path, folder, rules, seconds)
-        fired = collections.Counter({each["rule"]: each["times"] for each in report["fired"]})
-        if not report["changed"] or not fired:
-            return Rewriting(None, (), f"no rule gains anything{': ' + report['warning'] if report['warning'] else ''}")
-        stored = {f"function.w{place}": place for place in weights}
-        calls = Calls(exported.program, clean, onnx.load(str(folder / "result.onnx")), stored,
-                      {name: inputs[place] for name, place in stored.items()})
-        traced = _traced(graph, inputs, weights, calls)
-    rules_fired = ", ".join(f"{rule} ({times})" for rule, times in fired.most_common())
+        return rewrite_model(exported.path, exported.program, graph, inputs, weights, rules, seconds, None)
+
+
+def rewrite_model(path: pathlib.Path, exported: Any, graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], weights: Sequence[int],
+                  rules: Optional[Sequence[str]], seconds: float, results: Optional[int]) -> Rewriting:
+    """Rewrites the model of a graph, which is exported as this program. Of the first `results`, or all, memory matters, too."""
+    fired, clean, warning = _optimized(path, path.parent, rules, seconds, None if results is None else inputs)
+    if not fired:
+        return Rewriting(None, (), f"no rule gains anything{': ' + warning if warning else ''}")
+    stored = {f"function.w{place}": place for place in weights}
+    calls = Calls(exported, clean, onnx.load(str(path.parent / "result.onnx")), stored, {name: inputs[place] for name, place in stored.items()})
+    traced = _traced(graph, inputs, weights, calls, results)
+    rules_fired = ", ".join(f"{rule} ({times})" for rule, times in sorted(fired.items(), key=lambda each: -each[1]))
     return Rewriting(traced, calls.constants, f"rules fired: {rules_fired}")
 
 
-def _optimized(path: pathlib.Path, folder: pathlib.Path, rules: Optional[Sequence[str]], seconds: float) -> Tuple[Dict[str, Any], Any]:
-    """The report on the optimized model, result.onnx, and the cleaned model from which it was made."""
+def _optimized(path: pathlib.Path, folder: pathlib.Path, rules: Optional[Sequence[str]], seconds: float,
+               inputs: Optional[Sequence[torch.Tensor]]) -> Tuple[Dict[str, int], Any, str]:
+    """How often each rule fired in making the optimized model, result.onnx; the cleaned model from which it was made; and a warning. With
+    `inputs`, models are searched again as long as they gain, and compared on these."""
     clean, result = folder / "clean.onnx", folder / "result.onnx"
+    end = time.monotonic() + seconds
     program.run("optimize", path, "--only-clean", "--no-benchmark", "--out", clean, timeout=seconds)
     words = program.option_words({"rules": rules})
-    report = program.run("optimize", clean, "--no-benchmark", "--out", result, *words, timeout=seconds)
-    return report, onnx.load(str(clean))
+    if inputs is not None:
+        tensors.write_npz(folder / "inputs.npz", {f"arg.{place}": tensor.numpy() for place, tensor in enumerate(inputs)})
+        words += ["--inputs", str(folder / "inputs.npz"), "--verify-inputs", "1", "--verifier", "rules", "--min-gain", str(_MIN_GAIN)]
+    fired: Dict[str, int] = collections.Counter()
+    source, warning = clean, ""
+    for _ in range(1 if inputs is None else _MAX_SEARCHES):
+        try:
+            report = program.run("optimize", source, "--no-benchmark", "--out", result, *words, timeout=max(end - time.monotonic(), 0.001))
+        except Error:
+            if fired:  # what was found so far is as good
+                break
+            raise
+        warning = warning or report["warning"]
+        if not report["changed"] or not report["fired"]:
+            break
+        for each in report["fired"]:
+            fired[each["rule"]] += each["times"]
+        source = folder / "searched.onnx"
+        os.replace(result, source)
+    if fired:
+        os.replace(source, result)
+    return fired, onnx.load(str(clean)), warning
 
 
-def _traced(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], weights: Sequence[int], calls: Calls) -> torch.fx.GraphModule:
+def _traced(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], weights: Sequence[int], calls: Calls,
+            results: Optional[int]) -> torch.fx.GraphModule:
     """The calls as a graph with the arguments of the old one and the constants, compared with it on the inputs."""
     count, live = len(inputs), set(weights)
     expected = _results(graph(*inputs))
-    sharing = _sharing(expected, inputs)
+    sharing = _sharing(expected[:results], inputs)
     own: Set[int] = set()  # results that have memory of their own, where the calls would return another tensor
 
     def function(*tensors: torch.Tensor) -> Tuple[torch.Tensor, ...]:
@@ -87,10 +123,22 @@ def _traced(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], weights
         return tuple(_with_strides(each.clone() if place in own else each, expected[place]) for place, each in enumerate(found))
 
     arguments = [tensor.detach() for tensor in (*inputs, *calls.constants)]
-    found = _sharing(function(*arguments), arguments)
+    found = _sharing(function(*arguments)[:results], arguments)
     own.update(place for place, first in enumerate(sharing) if first == place - len(sharing) != found[place])
-    _compare(expected, function(*arguments), inputs, arguments)
-    return make_fx(function, tracing_mode="fake")(*arguments)
+    noise = [0.0] * len(expected) if results is None else _noise(graph, inputs, expected)
+    _compare(expected, function(*arguments), inputs, arguments, results, noise)
+    table = torch._inductor.decomposition.select_decomp_table() if results is not None else {}  # as far as Inductor has compiled none yet
+    return make_fx(function, tracing_mode="fake", decomposition_table=table)(*arguments)
+
+
+def _noise(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> List[float]:
+    """How far results change where inputs are rounded another way: by all of their size for gradients that are zero but for rounding."""
+    changed = [each * (1 + torch.finfo(each.dtype).eps * torch.randn_like(each)) if each.is_floating_point() else each for each in inputs]
+    return [float((after - before).abs().max()) if before.is_floating_point() else 0.0 for before, after in zip(expected, _results(graph(*changed)))]
+
+
+def _within(noise: float, before: torch.Tensor, after: torch.Tensor) -> bool:
+    return before.is_floating_point() and noise > 0 and bool((before - after).abs().max() <= _MAX_NOISE * noise)
 
 
 def _results(found: Any) -> List[torch.Tensor]:
@@ -105,15 +153,15 @@ def _with_strides(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def _compare(expected: Sequence[torch.Tensor], found: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
-             arguments: Sequence[torch.Tensor]) -> None:
+             arguments: Sequence[torch.Tensor], results: Optional[int], noise: Sequence[float]) -> None:
     """Raises Refused unless the results are those of the graph: values within rounding, types, strides, and what shares memory."""
     for place, (before, after) in enumerate(zip(expected, found)):
         form = [(each.shape, each.dtype, each.stride(), each.storage_offset(), each.device) for each in (before, after)]
         if form[0] != form[1]:
             raise Refused(f"result {place} would have another form: {form[1]} in place of {form[0]}")
-        if difference(before, after) > 1:
+        if difference(before, after) > 1 and not _within(noise[place], before, after):
             raise Refused(f"result {place} differs by more than rounding")
-    if _sharing(expected, inputs) != _sharing(found, arguments):
+    if _sharing(expected[:results], inputs) != _sharing(found[:results], arguments):
         raise Refused("results would share memory in another way")
 
 
@@ -124,4 +172,4 @@ def _sharing(results: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]) ->
     return [place if place < len(inputs) else place - len(memory) for place in first]
 
 
-__all__ = ["Rewriting", "rewrite"]
+__all__ = ["Rewriting", "rewrite", "rewrite_model"]

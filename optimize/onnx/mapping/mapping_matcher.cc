@@ -171,7 +171,7 @@ std::optional<MappingMatcher::Match> MappingMatcher::try_sizes(const MatchAttemp
   return found;
 }
 
-/// Returns the computed or bound size; else the node's integers.
+/// Returns the computed or bound size; else the node's integers, and dimensions with two numbers added, as by pads.
 std::vector<algebra::Poly> MappingMatcher::size_candidates(const algebra::OperatorInstance& instance,
                                                            const algebra::OnnxMapping& mapping, std::uint32_t slot,
                                                            std::vector<algebra::Poly> slots,
@@ -193,6 +193,11 @@ std::vector<algebra::Poly> MappingMatcher::size_candidates(const algebra::Operat
   std::vector<algebra::Poly> result;
   for (std::int64_t integer : integer_candidates(description)) {
     if (integer > 0) result.emplace_back(integer);
+  }
+  for (const auto& input : description.constant_inputs) {
+    if (!input || input->integers.size() != 2) continue;
+    for (std::uint32_t dim = 0; dim < instance.first_size_parameter; ++dim)
+      result.push_back(slots[dim] + input->integers[0] + input->integers[1]);
   }
   return result;
 }

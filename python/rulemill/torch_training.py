@@ -1,0 +1,432 @@
+"""Joint graphs of forward and backward, as Inductor partitions them, rewritten by proved rules. Calls that no definition reads stay as they
+are, between rewritten parts. Weights are inputs: nothing is computed from their values. Read by the backend of `torch.compile` only."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pathlib
+import tempfile
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+
+import onnx
+import torch
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._inductor.custom_graph_pass import CustomPartitionerFn
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+from torch.utils._python_dispatch import _disable_current_modes
+
+from . import torch_export, torch_program, torch_rewriting
+from .torch_export import Refused
+
+#: A rewriting may save this many times the bytes for the backward pass that it saved before.
+_MAX_SAVED = 1.1
+_MAX_ROUNDS = 20
+Node = torch.fx.Node
+_VAR_MEAN = torch.ops.aten.var_mean.correction
+
+
+class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
+    """Inductor's partitioner, of the rewritten graph if that is right and gains. `line`: what was done, or empty."""
+
+    def __init__(self, inputs: Sequence[torch.Tensor], rules: Optional[Sequence[str]], seconds: float, digest: str,
+                 reason: Callable[[BaseException], str]) -> None:
+        self.inputs, self._rules, self._seconds, self._digest, self._reason = inputs, rules, seconds, f"{digest} {seconds}", reason
+        self.line = ""
+
+    def uuid(self) -> Any:
+        return self._digest
+
+    def __call__(self, gm: torch.fx.GraphModule, joint_inputs: Sequence[object], **kwargs: Any) -> Tuple[Any, Any]:
+        outputs = int(kwargs["num_fwd_outputs"])
+        found = None
+        try:
+            with _disable_current_modes(), torch._guards.tracing(None), torch._dynamo.utils.preserve_rng_state():
+                found, line = self._rewritten(gm, outputs)
+            if found is not None:
+                before = min_cut_rematerialization_partition(_copied(gm), joint_inputs, **kwargs)
+                after = min_cut_rematerialization_partition(found, joint_inputs, **kwargs)
+                bytes_before, bytes_after = (_saved_bytes(each[0], outputs) for each in (before, after))
+                line += f"; bytes saved for the backward pass: {bytes_after}, before {bytes_before}"
+                if bytes_after > _MAX_SAVED * bytes_before:
+                    raise Refused(f"it would save {bytes_after} bytes for the backward pass in place of {bytes_before}")
+                self.line = line
+                return after
+        except Exception as error:  # whatever it is, Inductor partitions the graph as it was
+            line = f"left to Inductor: {self._reason(error)}"
+        self.line = line
+        return min_cut_rematerialization_partition(gm, joint_inputs, **kwargs)
+
+    def _rewritten(self, joint: torch.fx.GraphModule, outputs: int) -> Tuple[Optional[torch.fx.GraphModule], str]:
+        _check(joint)
+        values = _arguments(joint, self.inputs)
+        parts = _Parts(joint)
+        with tempfile.TemporaryDirectory(prefix="rulemill-") as name, torch.no_grad():
+            folder = pathlib.Path(name)
+            program, graph = parts.read(folder / "graph.onnx")
+            inputs = _values(joint, values, parts.inputs)
+            found = torch_rewriting.rewrite_model(folder / "graph.onnx", program, graph, inputs, (), self._rules, self._seconds, len(parts.results))
+        unread = parts.unread
+        line = found.line + (f"; not read: {', '.join(unread)}" if unread else "")
+        if found.graph is None:
+            return None, line
+        return parts.joined(found, outputs), line
+
+
+def _check(joint: torch.fx.GraphModule) -> None:
+    """Raises Refused for graphs with open sizes, other devices or marks for recomputing."""
+    for node in joint.graph.nodes:
+        value = node.meta.get("val")
+        tensors = [each for each in torch.utils._pytree.tree_leaves(value) if each is not None]
+        if node.op != "output" and any(not isinstance(each, torch.Tensor) or each.device.type != "cpu" for each in tensors):
+            raise Refused(f"{node.name} is no tensor on a CPU")
+        if any(isinstance(size, torch.SymInt) for each in tensors for size in each.shape):
+            raise Refused("it has open sizes")
+        if _changes(node) and node.target is not torch.ops.aten.copy_.default:
+            raise Refused(f"{node.target} changes a tensor")
+        if "recompute" in node.meta or node.op in ("call_module", "call_method"):
+            raise Refused(f"{node.name} is to be computed again in the backward pass" if "recompute" in node.meta else f"{node.name} is no call of ATen")
+
+
+def _arguments(joint: torch.fx.GraphModule, inputs: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    """Values for the arguments: those of the first call, and random gradients of its results."""
+    nodes = joint.graph.find_nodes(op="placeholder")
+    own = [node for node in nodes if "tangents" not in node.target]
+    tensors = [tensor.detach() for tensor in inputs]
+    forms = [(node.meta["val"].shape, node.meta["val"].dtype) for node in own]
+    if forms != [(tensor.shape, tensor.dtype) for tensor in tensors]:
+        raise Refused("PyTorch changes the order of its arguments")
+    given = dict(zip(own, tensors))
+    return [given[node].clone() if node in given else _random(node.meta["val"]) for node in nodes]
+
+
+def _random(like: torch.Tensor) -> torch.Tensor:
+    made = torch.randn(like.shape, dtype=like.dtype) if like.dtype.is_floating_point else torch.zeros(like.shape, dtype=like.dtype)
+    return torch.empty_strided(like.shape, like.stride(), dtype=like.dtype).copy_(made)
+
+
+class _Recorder(torch.fx.Interpreter):
+    """Computes a graph, and keeps the values of some nodes."""
+
+    def __init__(self, module: torch.fx.GraphModule, names: Set[str]) -> None:
+        super().__init__(module)
+        self.found: Dict[str, torch.Tensor] = {}
+        self._names = names
+
+    def run_node(self, n: Node) -> Any:
+        value = super().run_node(n)
+        if n.name in self._names:
+            self.found[n.name] = value.clone() if n.op == "placeholder" else value
+        return value
+
+
+def _values(joint: torch.fx.GraphModule, arguments: Sequence[torch.Tensor], nodes: Sequence[Node]) -> List[torch.Tensor]:
+    recorder = _Recorder(joint, {node.name for node in nodes})
+    recorder.run(*arguments, enable_io_processing=False)
+    return [recorder.found[node.name] for node in nodes]
+
+
+def _is_effect(node: Node) -> bool:
+    """Whether a call must be made once, in its order."""
+    schema, tags = getattr(node.target, "_schema", None), getattr(node.target, "tags", ())
+    return schema is None or schema.is_mutable or torch.Tag.nondeterministic_seeded in tags or "inductor_prims" in str(node.target)
+
+
+def _changes(node: Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and bool(schema.is_mutable)
+
+
+class _Parts:
+    """What of a joint graph definitions read, as a function of what the rest gives (`inputs`) with the values that the rest and the graph's
+    results need (`results`, of which these come first; then `operands`)."""
+
+    def __init__(self, joint: torch.fx.GraphModule) -> None:
+        self._joint, self._nodes = joint, list(joint.graph.nodes)
+        self._left = {node for node in self._nodes if node.op == "get_attr" or node.op == "call_function" and self._is_left(node)}
+        self.inputs: List[Node] = []
+        self.results: List[Node] = []
+        self.operands: List[Node] = []
+
+    @staticmethod
+    def _is_left(node: Node) -> bool:
+        if node.target is operator.getitem:
+            return False
+        values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+        tensors = [each for each in torch.utils._pytree.tree_leaves(values) if isinstance(each, torch.Tensor)]
+        reals = {each.dtype for each in tensors if each.dtype.is_floating_point}
+        known = isinstance(node.target, torch._ops.OpOverload) and (node.target.namespace in ("aten", "prims"))
+        strange = any(each.dtype not in torch_program.ONNX_TYPES or 0 in each.shape for each in tensors)
+        return not known or strange or _is_effect(node) or len(reals) > 1 and "convert" not in str(node.target)
+
+    @property
+    def unread(self) -> List[str]:
+        return sorted({str(node.target).rpartition(".")[0] for node in self._left if node.op == "call_function"})
+
+    def _is_body(self, node: Node) -> bool:
+        if node.target is operator.getitem:
+            return self._is_body(node.args[0])  # type: ignore[arg-type]
+        return node.op == "call_function" and node not in self._left
+
+    def _cut(self) -> None:
+        while True:
+            self._cut_once()
+            # Models are compared at random numbers, for which truth values are mostly the same.
+            truths = {node for node in (*self.results, *self.operands) if not node.meta["val"].dtype.is_floating_point}
+            if not truths:
+                break
+            self._left |= truths
+        if not self.inputs or not (self.results or self.operands):
+            raise Refused("no definition reads its calls")
+
+    def _cut_once(self) -> None:
+        outputs = [each for each in self._joint.graph.output_node().all_input_nodes if self._is_body(each)]
+        body = [node for node in self._nodes if self._is_body(node)]
+        used = {each for node in body for each in node.all_input_nodes}
+        self.inputs = [node for node in self._nodes if node in used and not self._is_body(node)]
+        self.results = list(dict.fromkeys(outputs))
+        taken = {each for node in self._left for each in node.all_input_nodes if self._is_body(each)}
+        self.operands = [node for node in self._nodes if node in taken and node not in set(self.results)]
+
+    def read(self, path: pathlib.Path) -> Tuple[Any, torch.fx.GraphModule]:
+        """Writes what definitions read as a model. Returns it as a program of PyTorch over core operators, and as it is."""
+        kept = torch_program._composites(None)
+        for _ in range(_MAX_ROUNDS):
+            self._cut()
+            graph = self._module()
+            program, origins = self._decomposed(graph, kept)
+            try:
+                model, report = torch_program.written(torch_program._Writer(program).model())
+                torch_program._check_calls(model, report)
+            except torch_program.NotRead as error:
+                unread = {node: origins[node.name] for node in program.graph.nodes if node.name in error.nodes and node.name in origins}
+                later = _reached(program.graph, set(unread))  # whose inputs are not known for this reason alone
+                new = {each for node, each in unread.items() if not any(given in later for given in node.all_input_nodes)}
+                if not new:
+                    raise
+                self._left |= new
+                continue
+            for each in (*model.graph.input, *model.graph.output):
+                if each.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
+                    raise Refused("bfloat16")
+            torch_export._rename(model, {})
+            onnx.save(model, str(path), save_as_external_data=model.ByteSize() > 1 << 30)
+            return program, graph
+        raise Refused("no definition reads its calls")
+
+    def _module(self) -> torch.fx.GraphModule:
+        graph, places = torch.fx.Graph(), {}
+        for node in self.inputs:
+            places[node] = graph.placeholder(node.name)
+            places[node].meta = dict(node.meta)
+        for node in self._nodes:
+            if self._is_body(node):
+                places[node] = graph.node_copy(node, places.__getitem__)
+        graph.output(tuple(places[node] for node in (*self.results, *self.operands)))
+        graph.eliminate_dead_code()
+        self._origins = {copied: node for node, copied in places.items()}
+        return torch.fx.GraphModule(self._joint, graph)
+
+    def _decomposed(self, module: torch.fx.GraphModule, kept: Any) -> Tuple[Any, Dict[str, Node]]:
+        """The calls over core operators, as far as definitions do not read them, and for each of these by name the call that it is of."""
+        table = {call: rule for call, rule in torch.export.default_decompositions().items() if str(call) not in kept}
+        for kept_call in (torch.ops.aten.select_backward.default, torch.ops.aten.slice_backward.default):
+            table.pop(kept_call, None)
+        table.pop(torch.ops.aten.var.correction, None)
+        table[torch.ops.prims.fma.default] = lambda a, b, c: a * b + c
+        origins: Dict[str, Node] = {}
+        mine = self._origins
+
+        class Traced(torch.fx.Interpreter):
+            def run_node(self, n: Node) -> Any:
+                made = get_proxy_mode().tracer.graph.nodes
+                before = set(made)
+                value = self.read(n)
+                origins.update({node.name: mine[n] for node in made if node not in before and n in mine})
+                return value
+
+            def read(self, n: Node) -> Any:
+                call = _gradient_of_part(n)
+                if call:
+                    return call[0](self.env[n.args[1]], *call[1:])  # type: ignore[index]
+                if n.target is _VAR_MEAN:
+                    args, settings = self.fetch_args_kwargs_from_env(n)
+                    return torch.ops.aten.var.correction(*args, **settings), torch.ops.aten.mean.dim(*args[:2], settings.get("keepdim", False))
+                return super().run_node(n)
+
+        fakes = [node.meta["val"] for node in self.inputs]
+        with fakes[0].fake_mode:
+            traced = make_fx(lambda *tensors: Traced(module).run(*tensors), decomposition_table=table)(*fakes)
+        traced.graph.eliminate_dead_code()
+        inputs = [node.name for node in traced.graph.find_nodes(op="placeholder")]
+        signature = SimpleNamespace(user_inputs=inputs, inputs_to_parameters={}, inputs_to_buffers={}, inputs_to_lifted_tensor_constants={}, output_specs=[])
+        return SimpleNamespace(graph=traced.graph, graph_module=traced, graph_signature=signature, state_dict={}, constants={}), origins
+
+    def joined(self, found: Any, outputs: int) -> torch.fx.GraphModule:
+        """The joint graph in which the rewritten calls stand for those that were read."""
+        return _Joined(self._joint, self._left, self.inputs, [*self.results, *self.operands], found, outputs).module()
+
+
+def _gradient_of_part(node: Node) -> Optional[Tuple[Any, ...]]:
+    """The gradient of a selection that PyTorch has decomposed into zeros of which a part is set: the call, and its arguments but one."""
+    names = {torch.ops.aten.select_scatter.default: "index", torch.ops.aten.slice_scatter.default: "start"}
+    base = node.args[0] if node.target in names else None
+    if not isinstance(base, Node) or base.target is not torch.ops.aten.full.default or base.args[1] != 0:
+        return None
+    sizes = list(node.meta["val"].shape)
+    given = dict(zip(("dim", *(("index",) if names[node.target] == "index" else ("start", "end", "step"))), node.args[2:]))
+    given.update(node.kwargs)
+    axis = int(given.get("dim", 0)) % len(sizes)
+    if "index" in given:
+        return torch.ops.aten.select_backward.default, sizes, axis, int(given["index"]) % sizes[axis]
+    first, last = slice(given.get("start"), given.get("end")).indices(sizes[axis])[:2]
+    if given.get("step", 1) != 1:
+        return None
+    return torch.ops.aten.slice_backward.default, sizes, axis, first, last, 1
+
+
+class _Joined:
+    """A joint graph made from the calls of two graphs: those that are left as they are, and the rewritten ones."""
+
+    def __init__(self, joint: torch.fx.GraphModule, left: Set[Node], inputs: Sequence[Node], results: Sequence[Node], found: Any,
+                 outputs: int) -> None:
+        self._joint, self._left, self._outputs = joint, left, outputs
+        traced: List[Node] = list(found.graph.graph.nodes)
+        given = [node for node in traced if node.op == "placeholder"]
+        self._given: Dict[Node, Any] = dict(zip(given, [*inputs, *found.constants]))
+        self._results = dict(zip(results, traced[-1].args[0]))  # type: ignore[arg-type]
+        self._graph = torch.fx.Graph()
+        self._made: Dict[Node, Node] = {}
+
+    def module(self) -> torch.fx.GraphModule:
+        nodes = list(self._joint.graph.nodes)
+        for node in nodes:
+            if node.op == "placeholder":
+                self._made[node] = self._graph.node_copy(node)
+        last = [node for node in nodes if node in self._left and _changes(node)]  # after all that reads the tensor that it changes
+        for node in [node for node in nodes if node in self._left and node not in last] + nodes[-1:][0].all_input_nodes + last:
+            self._make(node)
+        output = nodes[-1]
+        made = self._graph.output(torch.fx.map_arg(output.args[0], lambda each: self._made[self._source(each)]))
+        made.meta = copy.copy(output.meta)
+        self._graph._codegen = copy.deepcopy(self._joint.graph._codegen)
+        self._check_order(nodes, last)
+        _join_moments(self._graph)
+        module = torch.fx.GraphModule(self._joint, self._graph)
+        module.meta = dict(self._joint.meta)
+        values = [node.meta["val"] for node in self._graph.find_nodes(op="placeholder")]
+        FakeTensorProp(module, values[0].fake_mode).propagate_dont_convert_inputs(*values)
+        return module
+
+    def _source(self, node: Node) -> Node:
+        """The node of either graph by which a value of the joint graph or an input of the traced graph is made."""
+        while True:
+            if node in self._results:
+                node = self._results[node]
+            elif isinstance(self._given.get(node), Node):
+                node = self._given[node]
+            else:
+                return node
+
+    def _make(self, root: Node) -> None:
+        pending, waiting = [self._source(root)], set()
+        while pending:
+            node = pending[-1]
+            if node in self._made:
+                pending.pop()
+                continue
+            missing = [each for each in map(self._source, node.all_input_nodes) if each not in self._made]
+            if missing and node in waiting:
+                raise Refused("a rewritten part would need its own result")
+            waiting.add(node)
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            if node in self._given:
+                self._made[node] = self._constant(self._given[node])
+            else:
+                self._made[node] = self._graph.node_copy(node, lambda each: self._made[self._source(each)])
+
+    def _constant(self, tensor: torch.Tensor) -> Node:
+        if tensor.numel() == 0 or not bool((tensor == tensor.reshape(-1)[0]).all()):
+            raise Refused("a constant of several numbers")
+        return self._graph.call_function(torch.ops.aten.full.default, (list(tensor.shape), tensor.reshape(-1)[0].item()), {
+            "dtype": tensor.dtype, "layout": torch.strided, "device": tensor.device, "pin_memory": False})
+
+    def _check_order(self, nodes: Sequence[Node], last: Sequence[Node]) -> None:
+        """Raises Refused unless effects are in their order and results of the forward pass are computed without gradients."""
+        effects = [self._made[node].name for node in nodes if node in self._left and node not in last and _is_effect(node) and node in self._made]
+        names = [node.name for node in self._graph.nodes]
+        if effects != [name for name in names if name in set(effects)]:
+            raise Refused("random numbers would be drawn in another order")
+        for place, node in enumerate(last):
+            changed = {each for each in node.all_input_nodes if each.op == "placeholder"}
+            later = nodes[nodes.index(node) + 1:]
+            if any(each in changed | {node} for after in later for each in after.all_input_nodes):
+                raise Refused(f"{node.name} changes a tensor that is read later")
+        before, after = _of_gradients(self._joint.graph), _of_gradients(self._graph)
+        for node in [*[each for each in nodes[-1].all_input_nodes], *[each for each in nodes if each in self._left]]:
+            if node not in before and self._made[self._source(node)] in after:
+                raise Refused("a result of the forward pass would be computed from gradients")
+
+
+def _join_moments(graph: torch.fx.Graph) -> None:
+    """Makes the variance and the mean of the same numbers one call again, as before `_decomposed`."""
+    means = {(node.args[0], tuple(node.args[1] or ()), bool(node.args[2])): node
+             for node in graph.find_nodes(op="call_function", target=torch.ops.aten.mean.dim) if len(node.args) == 3 and not node.kwargs}
+    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.var.correction):
+        mean = means.get((node.args[0], tuple(node.args[1] or ()), bool(node.kwargs.get("keepdim", False))))
+        if mean is None:
+            continue
+        first = next(each for each in graph.nodes if each in (node, mean))
+        with graph.inserting_before(first):
+            both = graph.call_function(_VAR_MEAN, node.args, node.kwargs)
+            parts = [graph.call_function(operator.getitem, (both, number)) for number in range(2)]
+        for part, each in zip(parts, (node, mean)):
+            each.replace_all_uses_with(part)
+            graph.erase_node(each)
+
+
+def _of_gradients(graph: torch.fx.Graph) -> Set[Node]:
+    """What depends on gradients of the results."""
+    return _reached(graph, {node for node in graph.find_nodes(op="placeholder") if "tangents" in str(node.target)})
+
+
+def _reached(graph: torch.fx.Graph, nodes: Set[Node]) -> Set[Node]:
+    """The nodes and what is computed from them."""
+    found = set(nodes)
+    for node in graph.nodes:
+        if any(each in found for each in node.all_input_nodes):
+            found.add(node)
+    return found
+
+
+def _copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    graph = copy.deepcopy(module.graph)
+    made = torch.fx.GraphModule(module, graph)
+    made.meta = dict(module.meta)
+    return made
+
+
+def _saved_bytes(forward: torch.fx.GraphModule, outputs: int) -> int:
+    """Of the memory that the forward pass keeps for the backward pass beside its arguments."""
+    saved: Dict[Node, int] = {}
+    for node in forward.graph.output_node().args[0][outputs:]:
+        base = node
+        while base.op == "call_function" and _is_view(base):
+            base = base.args[0]
+        value = base.meta.get("val")
+        if base.op != "placeholder" and isinstance(value, torch.Tensor):
+            saved[base] = value.numel() * value.element_size()
+    return sum(saved.values())
+
+
+def _is_view(node: Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and bool(schema.arguments) and schema.arguments[0].alias_info is not None and not schema.is_mutable
+
+
+__all__ = ["Partitioner"]
