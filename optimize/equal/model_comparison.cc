@@ -74,6 +74,7 @@ struct ComparisonContext {
   std::vector<algebra::RuleRecord> joined;
   algebra::RankedRules ranked;
   NodeInference inference;
+  std::uint32_t scopes = 0;  // pairs of subgraphs that were compared
 };
 
 /// Two models in one bank.
@@ -279,9 +280,10 @@ class ModelComparison {
     EqualityResult found;
     for (auto& [name, pair] : pairs) {
       OuterTypes types;
-      const std::map<std::string, std::string> names[] = {captured_names(pair.first, before, types),
-                                                          captured_names(pair.second, after, types)};
-      if (pair.first.name != pair.second.name || !unify_interfaces(pair.first, pair.second, names)) return false;
+      const std::string scope = "graph " + std::to_string(++context_.scopes) + " ";
+      const std::map<std::string, std::string> names[] = {captured_names(pair.first, before, scope, types),
+                                                          captured_names(pair.second, after, scope, types)};
+      if (pair.first.name != pair.second.name || !unify_interfaces(pair.first, pair.second, names, scope)) return false;
       try {
         ModelComparison inner(context_, std::move(pair.first.model), std::move(pair.second.model), bounds_, types);
         EqualityResult result = inner.run(/*refutes=*/false, /*records=*/false);
@@ -297,11 +299,11 @@ class ModelComparison {
 
   /// Returns names of the captured values that are equal if the values are, and adds their types.
   std::map<std::string, std::string> captured_names(const Subgraph& subgraph, const CanonicalModel& model,
-                                                    OuterTypes& types) const {
+                                                    const std::string& scope, OuterTypes& types) const {
     std::map<std::string, std::string> names;
     for (const auto& [name, type] : subgraph.captured) {
       const ValueId canonical = model.value(model.import().values.at(name));
-      names[name] = std::to_string(index(canonical));
+      names[name] = scope + std::to_string(index(canonical));
       types["captured " + names[name]] = bank_->value(canonical).type;
     }
     return names;
@@ -314,6 +316,7 @@ class ModelComparison {
     for (const auto& [rule, uses] : more.rules) result.rules[rule] += uses;
     for (const auto& [statement, uses] : more.statements) result.statements[statement] += uses;
     result.constant_terms.insert(more.constant_terms.begin(), more.constant_terms.end());
+    result.is_partial |= more.is_partial;
     result.cleaned |= more.cleaned;
     result.normalizations_as_parts |= more.normalizations_as_parts;
     result.runtime_constants += more.runtime_constants;
@@ -331,11 +334,8 @@ class ModelComparison {
       check_fired_rules(context_.loaded, fired, options_.rule_check, context_.library, context_.terms,
                         context_.symbols);
     result_.undefined = swept.undefined ? node_name(bank_->value(*swept.undefined).node) : "";
-    if (swept.outputs_equal) {
-      result_.verdict = EqualityResult::Verdict::Equal;
-    } else {
-      describe_open(swept.open);
-    }
+    result_.verdict = swept.outputs_equal ? EqualityResult::Verdict::Equal : EqualityResult::Verdict::NotShown;
+    if (!swept.outputs_equal) describe_open(swept.open);
   }
 
   void describe_open(const std::vector<OpenPair>& open) {

@@ -105,9 +105,9 @@ std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& 
   return subgraphs;
 }
 
-bool rename_interface(OnnxModel& model, const std::map<std::string, std::string>& captured) {
+bool rename_interface(OnnxModel& model, const std::map<std::string, std::string>& captured, const std::string& scope) {
   onnx::GraphProto& graph = *model.proto().model.mutable_graph();
-  std::set<std::string> names, added;
+  std::set<std::string> names = model.proto().outer_names, added;
   collect_names(graph, names);
   onnx::GraphProto renamed;
   const auto add_copy = [&](const std::string& from, const std::string& to) {
@@ -118,8 +118,8 @@ bool rename_interface(OnnxModel& model, const std::map<std::string, std::string>
   };
   for (const onnx::ValueInfoProto& input : graph.input()) {
     const auto outside = captured.find(input.name());
-    const std::string name =
-        outside == captured.end() ? "input " + std::to_string(renamed.input_size()) : "captured " + outside->second;
+    const std::string name = outside == captured.end() ? scope + "input " + std::to_string(renamed.input_size())
+                                                       : "captured " + outside->second;
     add_copy(name, input.name());
     if (!added.insert(name).second) continue;
     *renamed.add_input() = input;
@@ -127,7 +127,7 @@ bool rename_interface(OnnxModel& model, const std::map<std::string, std::string>
   }
   renamed.mutable_node()->MergeFrom(graph.node());
   for (const onnx::ValueInfoProto& output : graph.output()) {
-    const std::string name = "output " + std::to_string(renamed.output_size());
+    const std::string name = scope + "output " + std::to_string(renamed.output_size());
     add_copy(output.name(), name);
     added.insert(name);
     renamed.add_output()->set_name(name);
@@ -138,7 +138,8 @@ bool rename_interface(OnnxModel& model, const std::map<std::string, std::string>
   return std::ranges::none_of(added, [&](const std::string& name) { return names.contains(name); });
 }
 
-bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::string, std::string> (&captured)[2]) {
+bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::string, std::string> (&captured)[2],
+                      const std::string& scope) {
   onnx::GraphProto* graphs[] = {before.model.proto().model.mutable_graph(), after.model.proto().model.mutable_graph()};
   // Captured values come last.
   const std::size_t inputs = static_cast<std::size_t>(graphs[0]->input_size()) - before.captured.size();
@@ -153,7 +154,7 @@ bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::str
       if (other.has_tensor_type() && (!type.has_tensor_type() || is_less_precise)) type = other;
     }
   }
-  return rename_interface(before.model, captured[0]) && rename_interface(after.model, captured[1]);
+  return rename_interface(before.model, captured[0], scope) && rename_interface(after.model, captured[1], scope);
 }
 
 void replace_subgraph(OnnxModel& model, const Subgraph& subgraph, const OnnxModel& optimized) {

@@ -28,14 +28,17 @@ bool has_subgraphs(const OnnxModel& model);
 std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& import, const GraphBank& bank,
                                    std::optional<std::uint32_t> position = std::nullopt);
 
-/// Names inputs and outputs by their positions, and inputs that `captured` names as there, with nodes between these
-/// names and those of the graph. Returns false if it has values with such names.
-bool rename_interface(OnnxModel& model, const std::map<std::string, std::string>& captured);
+/// Names inputs and outputs by the scope and their positions, and inputs that `captured` names as there, with nodes
+/// between these names and those of the graph. Returns false if it has values with such names, or an outer graph has:
+/// unknown sizes have the names of inputs.
+bool rename_interface(OnnxModel& model, const std::map<std::string, std::string>& captured, const std::string& scope);
 
-/// Gives inputs and outputs of two subgraphs common names: inputs and outputs by position, captured values those of
-/// `captured`, by subgraph and name. An input that one subgraph types more precisely has its type in both. Returns
-/// false if the subgraphs have other numbers of inputs or outputs, or values with such names.
-bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::string, std::string> (&captured)[2]);
+/// Gives inputs and outputs of two subgraphs common names: inputs and outputs by position, with the name of a scope
+/// that no other pair has; captured values those of `captured`, by subgraph and name. An input that one subgraph types
+/// more precisely has its type in both. Returns false if the subgraphs have other numbers of inputs or outputs, or
+/// values with such names.
+bool unify_interfaces(Subgraph& before, Subgraph& after, const std::map<std::string, std::string> (&captured)[2],
+                      const std::string& scope);
 
 /// Replaces the subgraph in its node by the graph of `optimized`.
 void replace_subgraph(OnnxModel& model, const Subgraph& subgraph, const OnnxModel& optimized);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "optimize/onnx/format/dimensions.h"
 #include "optimize/onnx/subgraphs.h"
 
 namespace rulemill::optimize {
@@ -43,23 +46,28 @@ bool rename_dims(onnx::GraphProto& graph, const DimNames& names) {
   std::set<std::string> given;
   if (!std::ranges::all_of(names, [&](const auto& pair) { return given.insert(pair.second).second; })) return false;
   std::vector<std::string*> params;
-  for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
-    for (onnx::ValueInfoProto& value : *values) {
-      if (!value.type().tensor_type().has_shape()) continue;
-      for (auto& dim : *value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
-        if (names.contains(dim.dim_param())) params.push_back(dim.mutable_dim_param());
-        if (given.contains(dim.dim_param()) && !names.contains(dim.dim_param())) return false;
-      }
-    }
-  }
+  bool is_taken = false;
+  for_each_dimension(graph, [&](onnx::TensorShapeProto::Dimension& dim) {
+    if (names.contains(dim.dim_param()))
+      params.push_back(dim.mutable_dim_param());
+    else
+      is_taken = is_taken || given.contains(dim.dim_param());
+  });
+  if (is_taken) return false;
   for (std::string* name : params) *name = names.at(*name);
   return true;
+}
+
+/// What exporters write for a size that they do not know is no name.
+void clear_unknown(onnx::TensorShapeProto::Dimension& dim) {
+  if (dim.dim_param() == "?") dim.clear_dim_param();
 }
 
 }  // namespace
 
 bool unify_interfaces(OnnxModel& before, OnnxModel& after) {
   onnx::GraphProto &a = *before.proto().model.mutable_graph(), &b = *after.proto().model.mutable_graph();
+  for (onnx::GraphProto* graph : {&a, &b}) for_each_dimension(*graph, clear_unknown);
   const bool has_names = have_equal_names(a.input(), *b.mutable_input()),
              has_output_names = have_equal_names(a.output(), *b.mutable_output());
   DimNames dims, ignored;
@@ -75,7 +83,7 @@ bool unify_interfaces(OnnxModel& before, OnnxModel& after) {
       if (std::ranges::find(graph->initializer(), input.name(), &onnx::TensorProto::name) != graph->initializer().end())
         return false;
   }
-  return rename_interface(before, {}) && rename_interface(after, {});
+  return rename_interface(before, {}, "") && rename_interface(after, {}, "");
 }
 
 }  // namespace rulemill::optimize

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "optimize/onnx/format/dimensions.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -181,6 +182,7 @@ class Inliner {
     std::ranges::for_each(*node.mutable_input(), rename_value);
     std::ranges::for_each(*node.mutable_output(), rename_value);
     if (!node.name().empty()) node.set_name(prefix + node.name());
+    for_each_dimension(node, [](auto& dim) { dim.clear_dim_param(); });  // names of the function's own sizes
     const auto rename_graph = [&](onnx::GraphProto& graph) {
       for (auto& input : *graph.mutable_input()) rename_value(*input.mutable_name());
       for (auto& tensor : *graph.mutable_initializer()) rename_value(*tensor.mutable_name());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "optimize/onnx/format/dimensions.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
@@ -38,29 +39,8 @@ std::optional<DataType> data_type_of(const onnx::TypeProto& type) {
 
 /// Names with '$' are of sizes in queries to the ONNX library. A model's own are left out, so that these sizes differ;
 /// so are "?", which exporters write for any size that they do not know.
-void clear_query_names(onnx::TypeProto& type) {
-  if (type.has_sequence_type()) return clear_query_names(*type.mutable_sequence_type()->mutable_elem_type());
-  if (type.has_optional_type()) return clear_query_names(*type.mutable_optional_type()->mutable_elem_type());
-  if (!has_rank(type)) return;
-  for (auto& dim : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
-    if (dim.dim_param().find('$') != std::string::npos || dim.dim_param() == "?") dim.clear_dim_param();
-  }
-}
-
-void clear_query_names(onnx::NodeProto& node);
-
-void clear_query_names(onnx::GraphProto& graph) {
-  for (auto* infos : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
-    for (onnx::ValueInfoProto& info : *infos) clear_query_names(*info.mutable_type());
-  }
-  for (onnx::NodeProto& node : *graph.mutable_node()) clear_query_names(node);
-}
-
-void clear_query_names(onnx::NodeProto& node) {
-  for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) clear_query_names(*attribute.mutable_g());
-    for (onnx::GraphProto& graph : *attribute.mutable_graphs()) clear_query_names(graph);
-  }
+void clear_query_name(onnx::TensorShapeProto::Dimension& dim) {
+  if (dim.dim_param().find('$') != std::string::npos || dim.dim_param() == "?") dim.clear_dim_param();
 }
 
 onnx::TypeProto type_of(const onnx::TensorProto& tensor) {
@@ -79,7 +59,7 @@ OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInfe
   const onnx::GraphProto& graph = proto_.model.graph();
   for (const auto& tensor : graph.initializer()) declared_.emplace(tensor.name(), type_of(tensor));
   const auto declare_own = [&](onnx::ValueInfoProto info) {
-    if (info.has_type()) clear_query_names(*info.mutable_type());
+    for_each_dimension(*info.mutable_type(), clear_query_name);
     declare(info);
   };
   for (const auto& info : graph.input()) declare_own(info);
@@ -275,7 +255,7 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
   query_node = node;
   query_node.clear_name();
   query_node.clear_doc_string();
-  clear_query_names(query_node);
+  for_each_dimension(query_node, clear_query_name);
   for (int i = 0; i < node.input_size(); ++i) {
     if (node.input(i).empty()) continue;
     add_input(node.input(i), "i" + std::to_string(i));
