@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, 
 
 import onnx
 import torch
+from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
@@ -48,7 +49,9 @@ class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
             if found is not None:
                 before = min_cut_rematerialization_partition(_copied(gm), joint_inputs, **kwargs)
                 after = min_cut_rematerialization_partition(found, joint_inputs, **kwargs)
-                bytes_before, bytes_after = (_saved_bytes(each[0], outputs) for each in (before, after))
+                (kept_before, bytes_before), (kept_after, bytes_after) = (_saved(each[0], outputs) for each in (before, after))
+                if late := (kept_after - kept_before) & _changed(gm, kept_after):
+                    raise Refused(f"the backward pass would read {min(late)} after it is changed")
                 line += f"; bytes saved for the backward pass: {bytes_after}, before {bytes_before}"
                 if bytes_after > _MAX_SAVED * bytes_before:
                     raise Refused(f"it would save {bytes_after} bytes for the backward pass in place of {bytes_before}")
@@ -275,6 +278,8 @@ def _gradient_of_part(node: Node) -> Optional[Tuple[Any, ...]]:
     base = node.args[0] if node.target in names else None
     if not isinstance(base, Node) or base.target is not torch.ops.aten.full.default or base.args[1] != 0:
         return None
+    if node.args[1].meta["val"].dtype != node.meta["val"].dtype:
+        return None
     sizes = list(node.meta["val"].shape)
     given = dict(zip(("dim", *(("index",) if names[node.target] == "index" else ("start", "end", "step"))), node.args[2:]))
     given.update(node.kwargs)
@@ -411,17 +416,27 @@ def _copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     return made
 
 
-def _saved_bytes(forward: torch.fx.GraphModule, outputs: int) -> int:
-    """Of the memory that the forward pass keeps for the backward pass beside its arguments."""
-    saved: Dict[Node, int] = {}
-    for node in forward.graph.output_node().args[0][outputs:]:
-        base = node
-        while base.op == "call_function" and _is_view(base):
-            base = base.args[0]
-        value = base.meta.get("val")
-        if base.op != "placeholder" and isinstance(value, torch.Tensor):
-            saved[base] = value.numel() * value.element_size()
-    return sum(saved.values())
+def _base(node: Node) -> Node:
+    """What the tensor is a view of."""
+    while node.op == "call_function" and _is_view(node):
+        node = node.args[0]  # type: ignore[assignment]
+    return node
+
+
+def _changed(joint: torch.fx.GraphModule, arguments: Set[str]) -> Set[str]:
+    """The arguments that the forward pass changes; all of these, if it changes some after the graph has run."""
+    results = joint.graph.output_node().meta.get("desc")
+    if results is None or any(isinstance(each, InputMutationAOTOutput) for each in results):
+        return arguments
+    return {_base(node.args[0]).name for node in joint.graph.nodes if _changes(node) and isinstance(node.args[0], Node)}
+
+
+def _saved(forward: torch.fx.GraphModule, outputs: int) -> Tuple[Set[str], int]:
+    """What the forward pass keeps for the backward pass: arguments, and the bytes of what is none."""
+    kept = {_base(node) for node in forward.graph.output_node().args[0][outputs:]}
+    values = [each.meta.get("val") for each in kept if each.op != "placeholder"]
+    return ({each.name for each in kept if each.op == "placeholder"},
+            sum(each.numel() * each.element_size() for each in values if isinstance(each, torch.Tensor)))
 
 
 def _is_view(node: Node) -> bool:

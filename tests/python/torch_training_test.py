@@ -264,6 +264,26 @@ class Training(Case):
             self.assert_steps_are_equal(lambda each: each, self.made(LoRA), lambda each: each, [numbers(3, 4, 32)()])
         self.assertRegex(self.lines[0], "left to Inductor: it would save [0-9]+ bytes for the backward pass in place of [0-9]+")
 
+    def test_a_changed_argument_is_not_read_by_the_backward_pass(self):
+        class Changed(nn.Module):
+            """The product of its buffers is needed for gradients, the buffers themselves only after a rewriting."""
+
+            def __init__(self, decay):
+                super().__init__()
+                self.first, self.decay = nn.Linear(64, 64), decay
+                self.register_buffer("a", torch.randn(64, 4) / 6)
+                self.register_buffer("b", torch.randn(4, 64) / 6)
+
+            def forward(self, x):
+                y = self.first(x) @ (self.a @ self.b)
+                if self.decay:
+                    self.a.mul_(self.decay)
+                return y
+        for decay, line in ((0, FIRED), (0.5, "left to Inductor: the backward pass would read [a-z0-9_]+ after it is changed")):
+            with self.subTest(decay):
+                self.assert_steps_are_equal(lambda each: each, Changed(decay).double(), lambda each: each, [numbers(3, 64)()])
+                self.assertRegex(self.lines[0], line)
+
     def test_what_is_not_rewritten_is_left_to_inductor_with_one_line(self):
         def again(module):
             return lambda x: torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False)
