@@ -567,7 +567,7 @@ class Rules(Definitions):
 
 
 def load_definitions(*places):
-    """Returns the operators and functions of folders and files, including their includes."""
+    """Returns the operators and functions of folders and files, including their includes, without composites of operators that are not read."""
     operators, functions, seen = {}, {}, set()
 
     def add(path):
@@ -585,6 +585,12 @@ def load_definitions(*places):
         operators.update(definitions.operators)
         functions.update(definitions.functions)
 
+    def is_known(term):
+        return term[0] != "node" or term[1] in operators and all(map(is_known, term[2]))
+
     for place in places:
         add(pathlib.Path(place))
+    while unknown := [name for name, each in operators.items() if each.composite and not is_known(each.composite)]:
+        for name in unknown:
+            del operators[name]
     return operators, functions
