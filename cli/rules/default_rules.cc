@@ -104,7 +104,7 @@ void discover(const Wanted& wanted, const fs::path& database, const Options& opt
 Wanted wanted_rules(const Context& context, const std::string& folder = "models") {
   const fs::path profiles = data_folder() / "profiles" / folder, definitions = definitions_folder(context.options);
   if (!fs::is_directory(profiles)) throw runtime::Error(profiles.string(), "has no profile; give --rules");
-  fs::path stated = data_folder() / "rules" / "widening.rules";
+  fs::path stated = data_folder() / "rules" / "stated.rules";
   if (folder != "models" || !fs::exists(stated)) stated.clear();
   return {profiles, definitions, stated, file_name(profiles, stated, context.options)};
 }

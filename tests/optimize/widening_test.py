@@ -13,7 +13,7 @@ try:
 except ImportError:
     onnx = None
 
-RULES = ROOT / "data" / "rules" / "widening.rules"
+RULES = ROOT / "data" / "rules" / "stated.rules"
 
 
 def chain(*nodes):
