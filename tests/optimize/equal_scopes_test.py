@@ -93,6 +93,18 @@ class EqualScopes(Case):
         self.assertEqual(self.verdict(model("u"), model("u"))[0], "equal")
         self.assertNotEqual(self.verdict(model("u"), model("v"))[0], "equal")
 
+    def test_values_of_a_body_are_not_inputs_of_the_inference_for_its_node(self):
+        """ONNX infers the types of a node whose inputs have other names, i0 and so on, which a model may use, too."""
+        def model(counted, name):
+            body = [node("ReduceSum", [name], ["all"], keepdims=0), node("Add", ["a", "all"], ["sum"])]
+            scan = node("Scan", ["x"], ["rows"], num_scan_inputs=1, body=helper.make_graph(body, "body", [info("a", None)], [info("sum", None)]))
+            nodes = [scan, node("Shape", [counted], ["s"], start=1, end=2), node("ConstantOfShape", ["s"], ["z"]), node("Cos", ["z"], ["ones"]),
+                     node("ReduceSum", ["ones"], ["o"], keepdims=0), node("Abs", ["rows"], ["p"])]
+            return nodes, [info("x", ["t", "n"]), info(name, ["s", "m"])], [info("o", []), info("p", [None, None])], [], []
+        for name in ("i0", "ii0", "y"):
+            self.assertEqual(self.verdict(model("rows", name), model(name, name))[0], "different", name)
+        self.assertEqual(self.verdict(model("rows", "i0"), model("rows", "i0"))[0], "equal")
+
     def test_sizes_that_a_function_names_are_its_own(self):
         def model(counted):
             def branch(suffix):

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "optimize/onnx/format/dimensions.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
 
@@ -51,15 +52,12 @@ bool schema_covers(const onnx::NodeProto& node, const onnx::OpSchema* schema) {
 /// Removes dimension names that the library generated: it numbers them from 0 in every query.
 void remove_generated_dims(const onnx::GraphProto& query, onnx::GraphProto& types) {
   std::set<std::string> named;
-  for (const auto& input : query.input()) {
-    for (const auto& dim : input.type().tensor_type().shape().dim()) named.insert(dim.dim_param());
-  }
-  for (auto& output : *types.mutable_output()) {
-    if (!output.type().tensor_type().has_shape()) continue;
-    for (auto& dim : *output.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+  for (onnx::ValueInfoProto input : query.input())
+    for_each_dimension(*input.mutable_type(), [&](const auto& dim) { named.insert(dim.dim_param()); });
+  for (auto& output : *types.mutable_output())
+    for_each_dimension(*output.mutable_type(), [&](auto& dim) {
       if (dim.has_dim_param() && !named.contains(dim.dim_param())) dim.clear_dim_param();
-    }
-  }
+    });
 }
 
 onnx::GraphProto infer_types(onnx::ModelProto query) {

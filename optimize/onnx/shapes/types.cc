@@ -256,14 +256,21 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
   query_node.clear_name();
   query_node.clear_doc_string();
   for_each_dimension(query_node, clear_query_name);
+  std::set<std::string> inner(captured.begin(), captured.end());
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) collect_names(attribute.g(), inner);
+    for (const auto& subgraph : attribute.graphs()) collect_names(subgraph, inner);
+  }
+  std::string prefix = "i";  // of no name in a subgraph
+  while (std::ranges::any_of(inner, [&](const std::string& name) { return name.starts_with(prefix); })) prefix += 'i';
   for (int i = 0; i < node.input_size(); ++i) {
     if (node.input(i).empty()) continue;
-    add_input(node.input(i), "i" + std::to_string(i));
+    add_input(node.input(i), prefix + std::to_string(i));
     query_node.set_input(i, names.at(node.input(i)));
   }
   for (const std::string& name : captured) add_input(name, name);
   for (int i = 0; i < node.output_size(); ++i) {
-    if (!node.output(i).empty()) query_node.set_output(i, "o" + std::to_string(i));
+    if (!node.output(i).empty()) query_node.set_output(i, prefix + "o" + std::to_string(i));
   }
   const NodeInference::InferredTypes& inferred = inference_->infer(query);
   if (invalid_node_.empty() && !inferred.types.doc_string().empty())
@@ -271,7 +278,7 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
                     ": " + inferred.types.doc_string();
   for (const auto& found : inferred.types.output()) {
     for (int i = 0; i < node.output_size(); ++i) {
-      if (found.name() != "o" + std::to_string(i)) continue;
+      if (found.name() != prefix + "o" + std::to_string(i)) continue;
       onnx::ValueInfoProto info = found;
       info.set_name(node.output(i));
       declare(info);
