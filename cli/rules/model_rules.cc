@@ -20,8 +20,8 @@ constexpr double share_of_profiles = 0.6, share_of_profile = 0.25;
 /// Returns whether a rule of the run saves a part of the cost. All others only lead to larger searches.
 bool has_gain(const std::filesystem::path& run, Terms& terms) {
   constexpr double min_gain = 0.02;
-  auto& [library, bank, symbols] = terms;
-  const algebra::RuleSet found = algebra::load_rule_set(run / prove::rules_file, library, bank, symbols);
+  const algebra::RuleSet found =
+      algebra::load_rule_set(run / prove::rules_file, terms.library, terms.bank, terms.symbols);
   return std::ranges::any_of(found.rules, [&](const algebra::RuleRecord& record) {
     const auto cost = cost_at_example(record, terms.bank, terms.symbols);
     return cost && cost->gain() >= min_gain && (record.reversible || cost->target < cost->source);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "algebra/terms/match_sizes.h"
 #include "algebra/terms/rule_text.h"
@@ -128,7 +129,6 @@ class ConditionSearch {
     std::uint32_t tested = 0;
     std::uint32_t attempted = 0;
     std::optional<ConditionalRule> found;
-    const auto is_complete = [&](std::size_t next_size) { return found && next_size > found->equations.size(); };
     const auto fixes_size = [&](const ConditionalRule& each) {
       return count_numbers(each.typed.rule.shapes) > count_numbers(rule_.rule.shapes);
     };
@@ -138,10 +138,16 @@ class ConditionSearch {
       if (is_provable(each.typed) && (!found || !fixes_size(each))) found = std::move(each);
       return found && !fixes_size(*found);
     };
-    std::vector<ConditionalRule> with_equations;  // that shapes cannot express
+    std::vector<ConditionalRule> with_equations;  // of the present size, that shapes cannot express
+    const auto is_over = [&] {
+      const bool is_last = !found && std::ranges::any_of(std::exchange(with_equations, {}), try_proof);
+      return is_last || found.has_value();
+    };
+    std::size_t size = 1;
     for (const Equations& set : sets_) {
       budget_.spend(20 * (1 + counterexamples_.size()));
-      if (is_complete(set.size())) break;
+      if (set.size() > size && is_over()) return found;
+      size = set.size();
       if (std::ranges::any_of(counterexamples_, [&](const Substitution& each) { return refuted_by(each, set); }))
         continue;
       if (tested++ == limits_.sets) break;
@@ -162,9 +168,7 @@ class ConditionSearch {
       else if (try_proof({std::move(*typed), set}))
         return found;
     }
-    if (found) return found;
-    for (ConditionalRule& each : with_equations)
-      if (is_complete(each.equations.size()) || try_proof(std::move(each))) break;
+    is_over();
     return found;
   }
 

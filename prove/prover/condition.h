@@ -32,10 +32,10 @@ struct ConditionalRule {
 std::vector<algebra::SizeCondition> equations_between_sizes(const algebra::TypedRule& rule, algebra::Symbols& symbols,
                                                             const std::vector<std::vector<std::int64_t>>* example);
 
-/// Returns the first condition under which `is_provable` returns true. Conditions that the shapes express come first:
-/// of the others many hold by no proof, and to find none takes up to a hundred times as long. Among sets of equal size,
-/// those that leave every size free come before those under which typing fixes a size to a number. Deterministic: all
-/// limits are counts.
+/// Returns the first condition under which `is_provable` returns true: one of the fewest equations. Of these,
+/// conditions that the shapes express come first: of the others many hold by no proof, and to find none takes up to a
+/// hundred times as long; then those that leave every size free come before those under which typing fixes a size to a
+/// number. Deterministic: all limits are counts.
 std::optional<ConditionalRule> find_condition(const algebra::TypedRule& rule, algebra::TermBank& bank,
                                               algebra::Symbols& symbols, std::uint64_t seed, const RefuteLimits& refute,
                                               const ConditionLimits& limits,
