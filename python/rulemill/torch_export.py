@@ -138,7 +138,7 @@ class Exported:
     def _write(self, read: Any = None) -> None:
         proto = read or self._written.model_proto
         check_inputs(self.name, proto, self._arguments, self._names)
-        _rename(proto, self._names)
+        rename(proto, self._names)
         onnx.save(proto, str(self.path), save_as_external_data=self._is_large)
         self.places = _places(proto)
         self.note = _run_beside(self, self._arguments, self._sizes)
@@ -222,7 +222,7 @@ def _traced(name: str, flat: Flat, arguments: Arguments, shapes: Any) -> Any:
     return program
 
 
-def _rename(proto: Any, names: Mapping[str, str]) -> None:
+def rename(proto: Any, names: Mapping[str, str]) -> None:
     """Names sizes as the caller does, and inputs and results by position: through Identity, since one value may be several results."""
     graph = proto.graph
     del graph.value_info[:]
@@ -369,4 +369,4 @@ def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments
     raise InputError(str(problem), 3) from problem.__cause__
 
 
-__all__ = ["Exported", "Flat", "Refused", "difference", "export_all", "export_pair", "forms"]
+__all__ = ["Exported", "Flat", "Refused", "difference", "export_all", "export_pair", "forms", "rename"]

@@ -67,7 +67,7 @@ def onnx_type(dtype: torch.dtype, what: str) -> int:
 
 
 @functools.lru_cache(maxsize=None)
-def _composites(definitions: Optional[PathLike]) -> FrozenSet[str]:
+def composites(definitions: Optional[PathLike]) -> FrozenSet[str]:
     """The operators that PyTorch can compute by others, but of which the definitions read some calls."""
     graph = onnx.GraphProto(name="calls")
     for name in (str(call).partition(".")[2] for call in torch.export.default_decompositions().keys() if call.namespace == DOMAIN):
@@ -96,7 +96,7 @@ def to_tensor_proto(tensor: torch.Tensor, name: str) -> Any:
     return onnx.TensorProto(name=name, dims=list(tensor.shape), data_type=kind, raw_data=data.numpy().tobytes())
 
 
-class _Writer:
+class ProgramWriter:
     """Writes a decomposed program, whose values keep their names, as a model of the domain "aten"."""
 
     def __init__(self, program: Any) -> None:
@@ -349,12 +349,12 @@ def read(program: Any, path: PathLike, definitions: Optional[PathLike] = None) -
 def model_of(program: Any, definitions: Optional[PathLike] = None) -> Tuple[Any, Any]:
     """The model that `read` writes, and the program that it is read from, in which PyTorch decomposes calls as far as no definition reads
     them."""
-    kept = _composites(definitions)
+    kept = composites(definitions)
     while True:
         core = decomposed(program, kept)
         try:
-            model, report = written(_Writer(core).model(), definitions)
-            _check_calls(model, report)
+            model, report = written(ProgramWriter(core).model(), definitions)
+            check_calls(model, report)
         except NotRead as error:
             if not kept or error.calls and not error.calls & kept:
                 raise
@@ -402,7 +402,8 @@ def written(model: Any, definitions: Optional[PathLike] = None) -> Tuple[Any, Ma
     return found, report
 
 
-def _check_calls(model: Any, report: Mapping[str, Any]) -> None:
+def check_calls(model: Any, report: Mapping[str, Any]) -> None:
+    """Raises NotRead if calls of the model are left, with the reasons of the importer's report."""
     left = [node for node in model.graph.node if node.domain == DOMAIN]
     if not left:
         return
@@ -414,4 +415,5 @@ def _check_calls(model: Any, report: Mapping[str, Any]) -> None:
                   nodes=[each.name for each in left])
 
 
-__all__ = ["DOMAIN", "NotRead", "ONNX_TYPES", "is_input", "kind_of", "model_of", "read", "to_model", "to_tensor_proto", "written"]
+__all__ = ["DOMAIN", "NotRead", "ONNX_TYPES", "ProgramWriter", "check_calls", "composites", "is_input", "kind_of", "model_of", "read", "to_model",
+           "to_tensor_proto", "written"]

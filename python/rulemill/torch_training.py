@@ -8,7 +8,7 @@ import operator
 import pathlib
 import tempfile
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import onnx
 import torch
@@ -16,17 +16,16 @@ from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
-from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import torch_export, torch_program, torch_rewriting
 from .torch_export import Refused
+from .torch_joining import VAR_MEAN, Joined, changes, is_effect, reached
 
 #: A rewriting may save this many times the bytes for the backward pass that it saved before.
 _MAX_SAVED = 1.1
 _MAX_ROUNDS = 20
 Node = torch.fx.Node
-_VAR_MEAN = torch.ops.aten.var_mean.correction
 
 
 class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
@@ -87,7 +86,7 @@ def _check(joint: torch.fx.GraphModule) -> None:
             raise Refused(f"{node.name} is no tensor on a CPU")
         if any(isinstance(size, torch.SymInt) for each in tensors for size in each.shape):
             raise Refused("it has open sizes")
-        if _changes(node) and node.target is not torch.ops.aten.copy_.default:
+        if changes(node) and node.target is not torch.ops.aten.copy_.default:
             raise Refused(f"{node.target} changes a tensor")
         if "recompute" in node.meta or node.op in ("call_module", "call_method"):
             raise Refused(f"{node.name} is to be computed again in the backward pass" if "recompute" in node.meta else f"{node.name} is no call of ATen")
@@ -131,17 +130,6 @@ def _values(joint: torch.fx.GraphModule, arguments: Sequence[torch.Tensor], node
     return [recorder.found[node.name] for node in nodes]
 
 
-def _is_effect(node: Node) -> bool:
-    """Whether a call must be made once, in its order."""
-    schema, tags = getattr(node.target, "_schema", None), getattr(node.target, "tags", ())
-    return schema is None or schema.is_mutable or torch.Tag.nondeterministic_seeded in tags or "inductor_prims" in str(node.target)
-
-
-def _changes(node: Node) -> bool:
-    schema = getattr(node.target, "_schema", None)
-    return schema is not None and bool(schema.is_mutable)
-
-
 class _Parts:
     """What of a joint graph definitions read, as a function of what the rest gives (`inputs`) with the values that the rest and the graph's
     results need (`results`, of which these come first; then `operands`)."""
@@ -162,7 +150,7 @@ class _Parts:
         reals = {each.dtype for each in tensors if each.dtype.is_floating_point}
         known = isinstance(node.target, torch._ops.OpOverload) and (node.target.namespace in ("aten", "prims"))
         strange = any(each.dtype not in torch_program.ONNX_TYPES or 0 in each.shape for each in tensors)
-        return not known or strange or _is_effect(node) or len(reals) > 1 and "convert" not in str(node.target)
+        return not known or strange or is_effect(node) or len(reals) > 1 and "convert" not in str(node.target)
 
     @property
     def unread(self) -> List[str]:
@@ -195,17 +183,17 @@ class _Parts:
 
     def read(self, path: pathlib.Path) -> Tuple[Any, torch.fx.GraphModule]:
         """Writes what definitions read as a model. Returns it as a program of PyTorch over core operators, and as it is."""
-        kept = torch_program._composites(None)
+        kept = torch_program.composites(None)
         for _ in range(_MAX_ROUNDS):
             self._cut()
             graph = self._module()
             program, origins = self._decomposed(graph, kept)
             try:
-                model, report = torch_program.written(torch_program._Writer(program).model())
-                torch_program._check_calls(model, report)
+                model, report = torch_program.written(torch_program.ProgramWriter(program).model())
+                torch_program.check_calls(model, report)
             except torch_program.NotRead as error:
                 unread = {node: origins[node.name] for node in program.graph.nodes if node.name in error.nodes and node.name in origins}
-                later = _reached(program.graph, set(unread))  # whose inputs are not known for this reason alone
+                later = reached(program.graph, set(unread))  # whose inputs are not known for this reason alone
                 new = {each for node, each in unread.items() if not any(given in later for given in node.all_input_nodes)}
                 if not new:
                     raise
@@ -214,7 +202,7 @@ class _Parts:
             for each in (*model.graph.input, *model.graph.output):
                 if each.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
                     raise Refused("bfloat16")
-            torch_export._rename(model, {})
+            torch_export.rename(model, {})
             onnx.save(model, str(path), save_as_external_data=model.ByteSize() > 1 << 30)
             return program, graph
         raise Refused("no definition reads its calls")
@@ -254,7 +242,7 @@ class _Parts:
                 call = _gradient_of_part(n)
                 if call:
                     return call[0](self.env[n.args[1]], *call[1:])  # type: ignore[index]
-                if n.target is _VAR_MEAN:
+                if n.target is VAR_MEAN:
                     args, settings = self.fetch_args_kwargs_from_env(n)
                     return torch.ops.aten.var.correction(*args, **settings), torch.ops.aten.mean.dim(*args[:2], settings.get("keepdim", False))
                 return super().run_node(n)
@@ -269,7 +257,7 @@ class _Parts:
 
     def joined(self, found: Any, outputs: int) -> torch.fx.GraphModule:
         """The joint graph in which the rewritten calls stand for those that were read."""
-        return _Joined(self._joint, self._left, self.inputs, [*self.results, *self.operands], found, outputs).module()
+        return Joined(self._joint, self._left, self.inputs, [*self.results, *self.operands], found, outputs).module()
 
 
 def _gradient_of_part(node: Node) -> Optional[Tuple[Any, ...]]:
@@ -292,123 +280,6 @@ def _gradient_of_part(node: Node) -> Optional[Tuple[Any, ...]]:
     return torch.ops.aten.slice_backward.default, sizes, axis, first, last, 1
 
 
-class _Joined:
-    """A joint graph made from the calls of two graphs: those that are left as they are, and the rewritten ones."""
-
-    def __init__(self, joint: torch.fx.GraphModule, left: Set[Node], inputs: Sequence[Node], results: Sequence[Node], found: Any,
-                 outputs: int) -> None:
-        self._joint, self._left, self._outputs = joint, left, outputs
-        traced: List[Node] = list(found.graph.graph.nodes)
-        given = [node for node in traced if node.op == "placeholder"]
-        self._given: Dict[Node, Any] = dict(zip(given, [*inputs, *found.constants]))
-        self._results = dict(zip(results, traced[-1].args[0]))  # type: ignore[arg-type]
-        self._graph = torch.fx.Graph()
-        self._made: Dict[Node, Node] = {}
-
-    def module(self) -> torch.fx.GraphModule:
-        nodes = list(self._joint.graph.nodes)
-        for node in nodes:
-            if node.op == "placeholder":
-                self._made[node] = self._graph.node_copy(node)
-        last = [node for node in nodes if node in self._left and _changes(node)]  # after all that reads the tensor that it changes
-        for node in [node for node in nodes if node in self._left and node not in last] + nodes[-1:][0].all_input_nodes + last:
-            self._make(node)
-        output = nodes[-1]
-        made = self._graph.output(torch.fx.map_arg(output.args[0], lambda each: self._made[self._source(each)]))
-        made.meta = copy.copy(output.meta)
-        self._graph._codegen = copy.deepcopy(self._joint.graph._codegen)
-        self._check_order(nodes, last)
-        _join_moments(self._graph)
-        module = torch.fx.GraphModule(self._joint, self._graph)
-        module.meta = dict(self._joint.meta)
-        values = [node.meta["val"] for node in self._graph.find_nodes(op="placeholder")]
-        FakeTensorProp(module, values[0].fake_mode).propagate_dont_convert_inputs(*values)
-        return module
-
-    def _source(self, node: Node) -> Node:
-        """The node of either graph by which a value of the joint graph or an input of the traced graph is made."""
-        while True:
-            if node in self._results:
-                node = self._results[node]
-            elif isinstance(self._given.get(node), Node):
-                node = self._given[node]
-            else:
-                return node
-
-    def _make(self, root: Node) -> None:
-        pending, waiting = [self._source(root)], set()
-        while pending:
-            node = pending[-1]
-            if node in self._made:
-                pending.pop()
-                continue
-            missing = [each for each in map(self._source, node.all_input_nodes) if each not in self._made]
-            if missing and node in waiting:
-                raise Refused("a rewritten part would need its own result")
-            waiting.add(node)
-            if missing:
-                pending += missing
-                continue
-            pending.pop()
-            if node in self._given:
-                self._made[node] = self._constant(self._given[node])
-            else:
-                self._made[node] = self._graph.node_copy(node, lambda each: self._made[self._source(each)])
-
-    def _constant(self, tensor: torch.Tensor) -> Node:
-        if tensor.numel() == 0 or not bool((tensor == tensor.reshape(-1)[0]).all()):
-            raise Refused("a constant of several numbers")
-        return self._graph.call_function(torch.ops.aten.full.default, (list(tensor.shape), tensor.reshape(-1)[0].item()), {
-            "dtype": tensor.dtype, "layout": torch.strided, "device": tensor.device, "pin_memory": False})
-
-    def _check_order(self, nodes: Sequence[Node], last: Sequence[Node]) -> None:
-        """Raises Refused unless effects are in their order and results of the forward pass are computed without gradients."""
-        effects = [self._made[node].name for node in nodes if node in self._left and node not in last and _is_effect(node) and node in self._made]
-        names = [node.name for node in self._graph.nodes]
-        if effects != [name for name in names if name in set(effects)]:
-            raise Refused("random numbers would be drawn in another order")
-        for place, node in enumerate(last):
-            changed = {each for each in node.all_input_nodes if each.op == "placeholder"}
-            later = nodes[nodes.index(node) + 1:]
-            if any(each in changed | {node} for after in later for each in after.all_input_nodes):
-                raise Refused(f"{node.name} changes a tensor that is read later")
-        before, after = _of_gradients(self._joint.graph), _of_gradients(self._graph)
-        for node in [*[each for each in nodes[-1].all_input_nodes], *[each for each in nodes if each in self._left]]:
-            if node not in before and self._made[self._source(node)] in after:
-                raise Refused("a result of the forward pass would be computed from gradients")
-
-
-def _join_moments(graph: torch.fx.Graph) -> None:
-    """Makes the variance and the mean of the same numbers one call again, as before `_decomposed`."""
-    means = {(node.args[0], tuple(node.args[1] or ()), bool(node.args[2])): node
-             for node in graph.find_nodes(op="call_function", target=torch.ops.aten.mean.dim) if len(node.args) == 3 and not node.kwargs}
-    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.var.correction):
-        mean = means.get((node.args[0], tuple(node.args[1] or ()), bool(node.kwargs.get("keepdim", False))))
-        if mean is None:
-            continue
-        first = next(each for each in graph.nodes if each in (node, mean))
-        with graph.inserting_before(first):
-            both = graph.call_function(_VAR_MEAN, node.args, node.kwargs)
-            parts = [graph.call_function(operator.getitem, (both, number)) for number in range(2)]
-        for part, each in zip(parts, (node, mean)):
-            each.replace_all_uses_with(part)
-            graph.erase_node(each)
-
-
-def _of_gradients(graph: torch.fx.Graph) -> Set[Node]:
-    """What depends on gradients of the results."""
-    return _reached(graph, {node for node in graph.find_nodes(op="placeholder") if "tangents" in str(node.target)})
-
-
-def _reached(graph: torch.fx.Graph, nodes: Set[Node]) -> Set[Node]:
-    """The nodes and what is computed from them."""
-    found = set(nodes)
-    for node in graph.nodes:
-        if any(each in found for each in node.all_input_nodes):
-            found.add(node)
-    return found
-
-
 def _copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     graph = copy.deepcopy(module.graph)
     made = torch.fx.GraphModule(module, graph)
@@ -428,7 +299,7 @@ def _changed(joint: torch.fx.GraphModule, arguments: Set[str]) -> Set[str]:
     results = joint.graph.output_node().meta.get("desc")
     if results is None or any(isinstance(each, InputMutationAOTOutput) for each in results):
         return arguments
-    return {_base(node.args[0]).name for node in joint.graph.nodes if _changes(node) and isinstance(node.args[0], Node)}
+    return {_base(node.args[0]).name for node in joint.graph.nodes if changes(node) and isinstance(node.args[0], Node)}
 
 
 def _saved(forward: torch.fx.GraphModule, outputs: int) -> Tuple[Set[str], int]:

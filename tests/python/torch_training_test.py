@@ -310,7 +310,7 @@ class Training(Case):
             made = [traced.call_function(torch.ops.aten.exp.default, (each,)) for each in given]
             traced.output(tuple(made[::-1] if is_swapped else made))
             found = torch_rewriting.Rewriting(torch.fx.GraphModule({}, traced), (), "")
-            joined = torch_training._Joined(joint, set(), [x, tangents], both, found, 1)
+            joined = torch_joining.Joined(joint, set(), [x, tangents], both, found, 1)
             with mock.patch.object(torch_training, "FakeTensorProp"), self.assertRaisesRegex(
                     torch_training.Refused, "from gradients") if is_swapped else contextlib.nullcontext(), self.values(graph):
                 joined.module()
