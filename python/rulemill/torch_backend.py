@@ -198,6 +198,8 @@ def _digest(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor], weights
     digest.update(repr((torch.__version__, program.version(), binary.st_size, binary.st_mtime_ns, str(graph.graph), list(weights),
                         [(tensor.shape, tensor.stride(), tensor.dtype) for tensor in inputs],
                         None if rules is None else [file.read_bytes() for file in files])).encode())
+    for source in sorted(pathlib.Path(__file__).parent.glob("torch*.py")):
+        digest.update(source.read_bytes())
     for place in weights:
         digest.update(inputs[place].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -18,7 +18,7 @@ try:
     from torch.nn import functional as F
 
     import rulemill.torch
-    from rulemill import torch_operators, torch_rewriting, torch_training
+    from rulemill import torch_joining, torch_operators, torch_rewriting, torch_training
 except (ImportError, rulemill.Error):
     torch = None
 
@@ -311,7 +311,7 @@ class Training(Case):
             traced.output(tuple(made[::-1] if is_swapped else made))
             found = torch_rewriting.Rewriting(torch.fx.GraphModule({}, traced), (), "")
             joined = torch_joining.Joined(joint, set(), [x, tangents], both, found, 1)
-            with mock.patch.object(torch_training, "FakeTensorProp"), self.assertRaisesRegex(
+            with mock.patch.object(torch_joining, "FakeTensorProp"), self.assertRaisesRegex(
                     torch_training.Refused, "from gradients") if is_swapped else contextlib.nullcontext(), self.values(graph):
                 joined.module()
 
@@ -326,7 +326,8 @@ class Training(Case):
     def test_inductor_compiles_the_new_graph(self):
         self.inductor.side_effect = COMPILE
         for make, argument in ((lambda: nn.Sequential(Row()), numbers(3, 9, 32)), (RepVGG, numbers(2, 4, 5, 5))):
-            self.assert_steps_are_equal(lambda each: each, self.made(make), lambda each: each, [argument() for _ in range(2)])
+            with torch._inductor.utils.fresh_cache():
+                self.assert_steps_are_equal(lambda each: each, self.made(make), lambda each: each, [argument() for _ in range(2)])
             self.assertIn(FIRED, self.lines[0])
 
 
