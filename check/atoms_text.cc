@@ -3,7 +3,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "check/kernel/atoms.h"
+#include "check/sum_text.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::check {
@@ -96,7 +96,7 @@ class PolyReader {
     if (!take(',')) fail();
     const Poly b = sum(depth + 1);
     if (!take(')')) fail();
-    return name == "div" ? atoms_.quotient(a, b) : name == "min" ? atoms_.minimum(a, b) : atoms_.maximum(a, b);
+    return name == "div" ? atoms_.floor_div(a, b) : name == "min" ? atoms_.min(a, b) : atoms_.max(a, b);
   }
 
   std::int64_t number() {
@@ -127,15 +127,18 @@ class PolyReader {
 
 }  // namespace
 
-Poly Atoms::parse(std::string_view text, const std::string& place) { return PolyReader(text, place, *this).poly(); }
-
-Poly Atoms::parse_prefix(std::string_view& text, const std::string& place) {
-  return PolyReader(text, place, *this).prefix(text);
+Poly parse_poly(std::string_view text, const std::string& place, Atoms& atoms) {
+  return PolyReader(text, place, atoms).poly();
 }
 
-Guard Atoms::parse_guard(std::string_view text, const std::string& place) {
+Poly parse_prefix(std::string_view& text, const std::string& place, Atoms& atoms) {
+  return PolyReader(text, place, atoms).prefix(text);
+}
+
+Guard parse_guard(std::string_view text, const std::string& place, Atoms& atoms) {
   for (const std::string_view ending : {" >= 0", " = 0"}) {
-    if (text.ends_with(ending)) return {ending == " = 0", parse(text.substr(0, text.size() - ending.size()), place)};
+    if (text.ends_with(ending))
+      return {ending == " = 0", parse_poly(text.substr(0, text.size() - ending.size()), place, atoms)};
   }
   throw InputError(place, "expected a polynomial and '= 0' or '>= 0'");
 }

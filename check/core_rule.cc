@@ -81,8 +81,10 @@ CoreRuleTerms to_core(const algebra::Rule& rule, std::span<const TermId> others,
   }
   for (const algebra::SizeCondition& c : rule.condition) {
     const Poly left = poly(c.left), right = poly(c.right);
-    core.condition = conjunction(core.condition, to_guards(c.relation, left, right));
-    if (c.relation == Relation::Ne) core.nonzero.push_back(right - left);
+    if (c.relation == Relation::Ne)
+      core.nonzero.push_back(right - left);
+    else
+      core.condition.push_back(to_guard(c.relation, left, right));
   }
   for (const NodeId id : nodes) {
     const algebra::Node& node = bank.node(id);

@@ -172,7 +172,7 @@ class ProofReader {
   std::string place() const { return origin_ + ", line " + std::to_string(line_ + next_); }
   [[noreturn]] void fail(const std::string& what) const { throw InputError(place(), what); }
 
-  Poly poly(std::string_view text) { return atoms_.parse(text, place()); }
+  Poly poly(std::string_view text) { return parse_poly(text, place(), atoms_); }
   static std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
     std::vector<std::string_view> result;
     while (!text.empty()) {
@@ -275,7 +275,7 @@ class ProofReader {
       case Op::DivideMax: {
         const auto parts = split(rest, "; ");
         if (parts.empty()) fail("expected a guard and two points");
-        step.guard = atoms_.parse_guard(parts[0], place());
+        step.guard = parse_guard(parts[0], place(), atoms_);
         for (std::size_t i = 1; i < parts.size(); ++i) step.polys.push_back(poly(parts[i]));
         return;
       }
@@ -318,7 +318,7 @@ class ProofReader {
       } else if (part.starts_with('-')) {
         change.without.push_back(number(part.substr(1)));
       } else if (part.starts_with('[') && part.ends_with(']')) {
-        change.with.push_back(atoms_.parse_guard(part.substr(1, part.size() - 2), place()));
+        change.with.push_back(parse_guard(part.substr(1, part.size() - 2), place(), atoms_));
       } else {
         fail("expected a coefficient or guards, found '" + std::string(part.substr(0, 60)) + "'");
       }

@@ -83,7 +83,7 @@ class SumReader {
     Factor result;
     if (take("1/(") || text_.starts_with('(')) {
       result.kind = take("(") ? Kind::Integer : Kind::Inverse;
-      result.index = {atoms_.parse_prefix(text_, place_)};
+      result.index = {parse_prefix(text_, place_, atoms_)};
       expect(")");
       return result;
     }
@@ -107,7 +107,7 @@ class SumReader {
       if (found == variables.end()) fail("a variable of the rule");
       result.symbol = static_cast<std::uint32_t>(found - variables.begin());
       while (!take("]")) {
-        result.index.push_back(atoms_.parse_prefix(text_, place_));
+        result.index.push_back(parse_prefix(text_, place_, atoms_));
         if (!text_.starts_with(']')) expect(",");
       }
       return result;
@@ -127,7 +127,7 @@ class SumReader {
   std::vector<Atom> indices() {
     std::vector<Atom> result;
     while (skip_blanks(), text_.starts_with('#')) {
-      const auto atom = atoms_.parse_prefix(text_, place_).atom();
+      const auto atom = parse_prefix(text_, place_, atoms_).atom();
       if (!atom) fail("an index");
       result.push_back(*atom);
     }
@@ -139,7 +139,7 @@ class SumReader {
     while (take("[")) {
       const std::size_t end = text_.find(']');
       if (end == std::string_view::npos) fail("a guard");
-      result.push_back(atoms_.parse_guard(text_.substr(0, end), place_));
+      result.push_back(parse_guard(text_.substr(0, end), place_, atoms_));
       text_.remove_prefix(end + 1);
     }
     return result;

@@ -39,11 +39,12 @@ INCLUDED_ONLY_BY = {
 
 # The trusted kernel: its maximum size in lines, that of it with all that it includes and their sources, and the other
 # headers that it may include.
-KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2585, 4386
+KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2492, 3962
 KERNEL_TRUSTS = {
     "algebra/operators/expression.h",
     "algebra/operators/function.h",
     "algebra/operators/function_domain.h",
+    "algebra/operators/index_value.h",
     "algebra/operators/law.h",
     "algebra/operators/operator_instance.h",
     "algebra/properties/exact_value.h",

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "algebra/execution/plan.h"
-#include "algebra/operators/function_domain.h"
+#include "algebra/operators/enclosure.h"
 #include "algebra/operators/function_evaluation.h"
 #include "runtime/text/error.h"
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "algebra/operators/function_domain.h"
+#include "algebra/operators/enclosure.h"
 #include "algebra/operators/function_evaluation.h"
 #include "algebra/operators/function_interpreter.h"
 #include "algebra/properties/exact_value.h"

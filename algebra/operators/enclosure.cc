@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "algebra/operators/function_interpreter.h"
+
 namespace rulemill::algebra {
 namespace {
 
@@ -258,6 +260,23 @@ Enclosure apply(Op op, Enclosure a, Enclosure b, bool& doubtful) {
       break;
   }
   return Enclosure::undefined();
+}
+
+Enclosure enclosure_of(const Function::Instruction& instruction) {
+  if (instruction.exact) return Enclosure(*instruction.exact);
+  return {std::nextafter(instruction.number, -HUGE_VAL), std::nextafter(instruction.number, HUGE_VAL)};
+}
+
+Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure> arguments, bool& doubtful) {
+  if (std::ranges::any_of(arguments, &Enclosure::is_undefined)) return Enclosure::undefined();
+  const auto leaf = [&](const Function::Instruction& instruction) -> std::optional<Enclosure> {
+    return instruction.op == Op::Argument ? arguments[instruction.argument] : enclosure_of(instruction);
+  };
+  const auto apply_defined = [&](Op op, Enclosure a, Enclosure b) {
+    const Enclosure value = apply(op, a, b, doubtful);
+    return value.is_undefined() ? std::nullopt : std::optional(value);
+  };
+  return interpret<Enclosure>(function, leaf, apply_defined).value_or(Enclosure::undefined());
 }
 
 }  // namespace rulemill::algebra

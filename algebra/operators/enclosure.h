@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "algebra/operators/function.h"
 
@@ -44,5 +45,12 @@ bool certainly_differ(Enclosure a, Enclosure b);
 /// Applies an instruction other than Argument and Number to defined operands: `b` is the last, `a` the first of two.
 /// Returns undefined() where the function is (function_domain.h), and any() with `doubtful` set where it may be.
 Enclosure apply(Function::Op op, Enclosure a, Enclosure b, bool& doubtful);
+
+/// The bounds of an instruction Number: one of more than 15 digits is within a unit in the last place of its double.
+Enclosure enclosure_of(const Function::Instruction& number);
+
+/// Returns bounds of the value, or undefined() if the function or an argument is undefined. Sets `doubtful`, with any()
+/// as the value, where the bounds of an operand do not decide whether it is defined.
+Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure> arguments, bool& doubtful);
 
 }  // namespace rulemill::algebra

@@ -67,37 +67,6 @@ std::int64_t evaluate(const IndexExpr& expr, std::span<const std::int64_t> sizes
   }
 }
 
-Poly evaluate(const IndexExpr& expr, std::span<const Poly> sizes, std::span<const Poly> indices, Symbols& symbols) {
-  using Kind = IndexExpr::Kind;
-  switch (expr.kind) {
-    case Kind::Constant:
-      return Poly(expr.value);
-    case Kind::Size:
-      return sizes[expr.slot];
-    case Kind::Index:
-      return indices[expr.slot];
-    default:
-      break;
-  }
-  const Poly a = evaluate(*expr.a, sizes, indices, symbols), b = evaluate(*expr.b, sizes, indices, symbols);
-  switch (expr.kind) {
-    case Kind::Add:
-      return a + b;
-    case Kind::Sub:
-      return a - b;
-    case Kind::Mul:
-      return a * b;
-    case Kind::Div:
-      return symbols.floor_div(a, b);
-    case Kind::Mod:
-      return symbols.mod(a, b);
-    case Kind::Min:
-      return symbols.min(a, b);
-    default:
-      return symbols.max(a, b);
-  }
-}
-
 bool holds(Relation relation, std::int64_t a, std::int64_t b) {
   switch (relation) {
     case Relation::Eq:

@@ -1,8 +1,5 @@
 #include "algebra/operators/function_domain.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "algebra/operators/function_interpreter.h"
 
 namespace rulemill::algebra {
@@ -121,23 +118,6 @@ std::set<std::uint32_t> domain_arguments(const Function& function) {
   };
   if (!function.program.empty()) interpret<Arguments>(function, leaf, apply);
   return result;
-}
-
-Enclosure enclosure_of(const Function::Instruction& instruction) {
-  if (instruction.exact) return Enclosure(*instruction.exact);
-  return {std::nextafter(instruction.number, -HUGE_VAL), std::nextafter(instruction.number, HUGE_VAL)};
-}
-
-Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure> arguments, bool& doubtful) {
-  if (std::ranges::any_of(arguments, &Enclosure::is_undefined)) return Enclosure::undefined();
-  const auto leaf = [&](const Function::Instruction& instruction) -> std::optional<Enclosure> {
-    return instruction.op == FunctionOp::Argument ? arguments[instruction.argument] : enclosure_of(instruction);
-  };
-  const auto apply_defined = [&](FunctionOp op, Enclosure a, Enclosure b) {
-    const Enclosure value = apply(op, a, b, doubtful);
-    return value.is_undefined() ? std::nullopt : std::optional(value);
-  };
-  return interpret<Enclosure>(function, leaf, apply_defined).value_or(Enclosure::undefined());
 }
 
 }  // namespace rulemill::algebra

@@ -6,7 +6,6 @@
 #include <set>
 #include <span>
 
-#include "algebra/operators/enclosure.h"
 #include "algebra/operators/function.h"
 
 namespace rulemill::algebra {
@@ -33,12 +32,5 @@ FunctionRange range_of(const Function& function, std::span<const Signs> argument
 bool is_total(const Function& function);
 /// The arguments that its domain depends on. For others 0 may be taken: where f(s, t) is defined, f(0, t) is.
 std::set<std::uint32_t> domain_arguments(const Function& function);
-
-/// The bounds of an instruction Number: one of more than 15 digits is within a unit in the last place of its double.
-Enclosure enclosure_of(const Function::Instruction& number);
-
-/// Returns bounds of the value, or undefined() if the function or an argument is undefined. Sets `doubtful`, with any()
-/// as the value, where the bounds of an operand do not decide whether it is defined.
-Enclosure evaluate_strictly(const Function& function, std::span<const Enclosure> arguments, bool& doubtful);
 
 }  // namespace rulemill::algebra

@@ -1,5 +1,7 @@
 #include "algebra/operators/index_tree.h"
 
+#include "algebra/operators/index_value.h"
+
 namespace rulemill::algebra {
 
 IndexExprPtr make_constant(std::int64_t value) {
@@ -55,6 +57,10 @@ bool is_within_budget(const IndexExpr& expr, std::size_t& budget) {
 
 bool has_index(const IndexExpr& expr) {
   return expr.kind == IndexExpr::Kind::Index || (expr.a && (has_index(*expr.a) || has_index(*expr.b)));
+}
+
+Poly evaluate(const IndexExpr& expr, std::span<const Poly> sizes, std::span<const Poly> indices, Symbols& symbols) {
+  return index_value(expr, sizes, indices, symbols);
 }
 
 }  // namespace rulemill::algebra

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "algebra/operators/function_domain.h"
+#include "algebra/operators/enclosure.h"
 
 namespace rulemill::algebra {
 namespace {

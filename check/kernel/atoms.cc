@@ -37,9 +37,9 @@ Poly map_atoms(const Poly& poly, const Value& value) {
 
 }  // namespace
 
-Guards to_guards(algebra::Relation relation, const Poly& left, const Poly& right) {
-  if (relation == algebra::Relation::Ne) return {};
-  return {{relation == algebra::Relation::Eq, right - left - (relation == algebra::Relation::Lt ? 1 : 0)}};
+Guard to_guard(algebra::Relation relation, const Poly& left, const Poly& right) {
+  expect(relation != algebra::Relation::Ne, "a condition with != is no guard");
+  return {relation == algebra::Relation::Eq, right - left - (relation == algebra::Relation::Lt ? 1 : 0)};
 }
 
 Guards complement(const Guard& guard) {
@@ -83,14 +83,14 @@ Poly Atoms::size(const std::string& name) {
 }
 
 Poly Atoms::compound(Kind kind, const Poly& a, const Poly& b) {
-  if (kind == Kind::Quotient) return quotient(a, b);
+  if (kind == Kind::Quotient) return floor_div(a, b);
   if (a == b) return a;
   return Poly(intern({kind, {}, std::min(a, b), std::max(a, b)}));
 }
 
 /// For d ≥ 1 and any e:  floor((d·e + r) / d) = e + floor(r / d),  floor(c·r / (c·d)) = floor(r / d) for c ≥ 1,
 /// floor(floor(x / a) / d) = floor(x / (a·d)) for a ≥ 1,  floor(r / d) = 0 for 0 ≤ r < d,  and −1 for −d ≤ r < 0.
-Poly Atoms::quotient(Poly n, Poly d) {
+Poly Atoms::floor_div(Poly n, Poly d) {
   add_divisor(d);
   if (d.is_zero()) throw InputError("floor division", "by zero");
   if (d == Poly(1)) return n;
@@ -101,7 +101,8 @@ Poly Atoms::quotient(Poly n, Poly d) {
     if (kind(atom) == Kind::Size && rest.remove(atom)) common.monomial.push_back(atom);
   }
   if (n.is_zero()) return n;
-  if (common.coefficient > 1 || !common.monomial.empty()) return quotient(*n.divided_by(common), *d.divided_by(common));
+  if (common.coefficient > 1 || !common.monomial.empty())
+    return floor_div(*n.divided_by(common), *d.divided_by(common));
   // e by long division by the leading term of d; the remainder is r.
   const Poly::Term leading = d.terms().back();
   Poly e, r;
@@ -120,10 +121,10 @@ Poly Atoms::quotient(Poly n, Poly d) {
   }
   if (is_nonnegative(r) && is_nonnegative(d - 1 - r)) return e;
   if (is_nonnegative(-r - 1) && is_nonnegative(d + r)) return e - 1;
-  if (!e.is_zero()) return e + quotient(r, d);
+  if (!e.is_zero()) return e + floor_div(r, d);
   const auto inner = r.atom();
   if (inner && kind(*inner) == Kind::Quotient && is_nonnegative(d - 1))
-    return quotient(Poly(left(*inner)), right(*inner) * d);
+    return floor_div(Poly(left(*inner)), right(*inner) * d);
   return Poly(intern({Kind::Quotient, {}, r, d}));
 }
 

@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "algebra/operators/expression.h"
@@ -17,6 +16,16 @@ namespace rulemill::check {
 using algebra::Atom;
 using algebra::Monomial;
 using algebra::Poly;
+
+/// Thrown where a check cannot continue: the rule or its certificate is wrong, or beyond what the checker supports.
+struct CheckError {
+  std::string what;
+};
+
+/// Throws CheckError unless the condition holds.
+inline void expect(bool condition, const char* what) {
+  if (!condition) throw CheckError{what};
+}
 
 /// poly ≥ 0, or poly = 0.
 struct Guard {
@@ -28,8 +37,8 @@ struct Guard {
 using Guards = std::vector<Guard>;
 using Images = std::map<Atom, Poly>;
 
-/// The relation between left and right as guards; none for ≠.
-Guards to_guards(algebra::Relation relation, const Poly& left, const Poly& right);
+/// The relation between left and right, which is not ≠. Throws CheckError for ≠.
+Guard to_guard(algebra::Relation relation, const Poly& left, const Poly& right);
 /// The disjoint regions where the guard does not hold: −poly − 1 ≥ 0 for poly ≥ 0; poly ≥ 1 and poly ≤ −1 for poly = 0.
 Guards complement(const Guard& guard);
 bool always_holds(const Guard& guard);
@@ -54,9 +63,9 @@ class Atoms {
   Atom level(std::size_t depth) { return intern({Kind::Bound, "." + std::to_string(depth), {}, {}}); }
 
   /// floor(n / d). Records d: a proof must show that all divisors() are at least 1.
-  Poly quotient(Poly n, Poly d);
-  Poly minimum(const Poly& a, const Poly& b) { return compound(Kind::Min, a, b); }
-  Poly maximum(const Poly& a, const Poly& b) { return compound(Kind::Max, a, b); }
+  Poly floor_div(Poly n, Poly d);
+  Poly min(const Poly& a, const Poly& b) { return compound(Kind::Min, a, b); }
+  Poly max(const Poly& a, const Poly& b) { return compound(Kind::Max, a, b); }
   /// The quotient, minimum or maximum.
   Poly compound(Kind kind, const Poly& a, const Poly& b);
   const std::set<Poly>& divisors() const { return divisors_; }
@@ -80,11 +89,6 @@ class Atoms {
 
   std::string text(const Poly& poly) const;
   std::string text(const Guard& guard) const { return text(guard.poly) + (guard.equality ? " = 0" : " >= 0"); }
-  /// Parses the output of text(). Throws InputError at `place` on anything else.
-  Poly parse(std::string_view text, const std::string& place);
-  /// Parses the polynomial at the beginning of the text, and removes it.
-  Poly parse_prefix(std::string_view& text, const std::string& place);
-  Guard parse_guard(std::string_view text, const std::string& place);
 
  private:
   struct Info {

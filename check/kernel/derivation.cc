@@ -1,4 +1,6 @@
-#include "check/kernel/derivation.h"
+// Derivations: a rule that instances of proved rules imply. Obligations state that these are instances; a script states
+// that they imply the rule as ground equations.
+#include "check/kernel/proof.h"
 
 namespace rulemill::check {
 namespace {

@@ -38,12 +38,11 @@ std::optional<Rational> exact_value(const Function& function, const std::vector<
 void Kernel::require_by_signs(const Sum& sum, SignClaim claim, const Context& context, const Step& step,
                               bool undefined_is_zero) {
   for (const auto& [points, integers] : {std::pair(false, false), {true, false}, {true, true}}) {
-    std::vector<Obligation> needed;
-    const auto [defined, signs] =
-        range_of(sum, context.given, statement_, {points, integers, undefined_is_zero}, needed);
+    SignAnalysis analysis{statement_, points, integers, undefined_is_zero};
+    const auto [defined, signs] = analysis.range(sum, context.given);
     const bool is_nonnegative = !signs.negative && (!signs.zero || claim != SignClaim::Positive);
     if (claim == SignClaim::Defined ? !defined : !is_nonnegative) continue;
-    for (Obligation& each : needed) {
+    for (Obligation& each : analysis.needed) {
       each.lemmas = step.lemmas;
       on_obligation_(std::move(each));
     }
@@ -53,10 +52,14 @@ void Kernel::require_by_signs(const Sum& sum, SignClaim claim, const Context& co
   throw CheckError{"signs do not show that it is " + what + statement_.text(sum)};
 }
 
+/// F · R = s · F' · R: the factor becomes F', or goes, and the product is multiplied by s.
 Sum Kernel::change_factor(Product product, const Context& context, const Step& step) {
+  if (step.op == Op::Law) return apply_law(product, context, step);
   const Context inside = within(context, product);
   const std::size_t f = step.position(1);
   Factor& factor = at(product.factors, f, "factor");
+  Sum scale = {number({1, 1})};
+  std::set<std::size_t> gone;
   switch (step.op) {
     case Op::Equal: {
       Poly& index = at(factor.index, step.position(2), "index");
@@ -69,53 +72,51 @@ Sum Kernel::change_factor(Product product, const Context& context, const Step& s
     case Op::Reindex:
       change_maximum(factor, inside, step);
       break;
-    case Op::Law:
-      return apply_law(product, context, step);
     case Op::Within:
       run(at(factor.arguments, step.position(2), "argument"), within(inside, factor), at(step.blocks, 0, "block"));
       break;
-    case Op::Expand: {
+    case Op::Expand:
       expect(factor.kind == Kind::Integer, "the factor is not an integer");
-      const Poly integer = factor.index.at(0);
-      erase_at(product.factors, f);
-      Sum parts;
-      for (const Poly::Term& term : integer.terms()) {
-        Product& part = parts.emplace_back(multiply(product, number({term.coefficient, 1})));
+      scale.clear();
+      for (const Poly::Term& term : factor.index.at(0).terms()) {
+        Product& part = scale.emplace_back(number({term.coefficient, 1}));
         for (const Atom atom : term.monomial) part.factors.push_back(integer_factor(Poly(atom)));
       }
-      return parts;
-    }
+      gone = {f};
+      break;
     case Op::Reciprocal: {
-      const std::size_t g = step.position(2);
-      const Factor& inverse = at(product.factors, g, "factor");
+      const Factor& inverse = at(product.factors, step.position(2), "factor");
       expect(factor.kind == Kind::Integer && inverse.kind == Kind::Inverse && factor.index == inverse.index,
              "the factors are not p and 1/p");
       require(step, "a factor is positive", inside.given, Guard{false, factor.index[0] - 1});
-      erase_at(product.factors, std::max(f, g));
-      erase_at(product.factors, std::min(f, g));
+      gone = {f, step.position(2)};
       break;
     }
     case Op::Constant: {
       expect(factor.kind == Kind::Apply, "the factor is not a function");
       const auto value = exact_value(statement_.function(factor.symbol), factor.arguments);
       expect(value.has_value(), "the function has no exact value there");
-      erase_at(product.factors, f);
-      return multiply(Sum{product}, number_sum(*value));
+      scale = number_sum(*value);
+      gone = {f};
+      break;
     }
     case Op::TakeOut:
-      return take_out(product, f, inside, step);
+      scale = take_out(factor, inside, step);
+      gone = {f};
+      break;
     case Op::Scale: {
       expect(factor.kind == Kind::Max && step.sums.size() == 2, "the factor is not a maximum, or a value is missing");
-      const Sum &scale = step.sums[0], &rest = step.sums[1];
+      const Sum& rest = step.sums[1];
+      scale = step.sums[0];
       check_scope(scale, inside.scope, true);
       check_scope(rest, within(inside, factor).scope, true);
       expect(is_same(multiply(scale, rest), factor.arguments.at(0)), "the maximum is of another product");
       require_by_signs(scale, SignClaim::Nonnegative, inside, step);
       factor.arguments[0] = rest;
-      return multiply(Sum{product}, scale);
+      break;
     }
     case Op::Monotone:
-      monotone(product, f, inside, step);
+      scale = {number(monotone(factor, inside, step))};
       break;
     case Op::Flatten:
       flatten(factor, inside, step);
@@ -126,12 +127,13 @@ Sum Kernel::change_factor(Product product, const Context& context, const Step& s
     case Op::Signs:
     case Op::Given:
       show_defined(factor, inside, step);
-      erase_at(product.factors, f);
+      gone = {f};
       break;
     default:
       throw CheckError{"a step of unknown kind"};
   }
-  return {std::move(product)};
+  erase(product.factors, gone, "factor");
+  return multiply({std::move(product)}, scale);
 }
 
 /// The expression with a sum for each variable. Functions of numbers have their exact values, if `folds`, since a law
@@ -196,57 +198,43 @@ Sum Kernel::apply_law(const Product& product, const Context& context, const Step
   return result;
 }
 
-/// c · Σ [G] max_{b: H} (s + Σ_j t_j) · F = c · Σ [G] max_{b: H} (s) · F + Σ_j c · Σ [G] t_j · F where no t_j depends
-/// on b and H is not empty. A maximum of 0 is 0. Without b, the maximum is [H] (Σ_j t_j).
-Sum Kernel::take_out(Product product, std::size_t f, const Context& inside, const Step& step) {
-  Factor maximum = product.factors[f];
+/// max_{b: H} (s + Σ_j t_j) = max_{b: H} s + Σ_j t_j where no t_j depends on b and H is not empty. A maximum of 0 is 0.
+/// Without b, the maximum is [H] (Σ_j t_j).
+Sum Kernel::take_out(Factor maximum, const Context& inside, const Step& step) {
   expect(maximum.kind == Kind::Max, "the factor is not a maximum");
-  erase_at(product.factors, f);
-  if (maximum.bound.empty())
-    product.guards = conjunction(product.guards, maximum.guards);
-  else if (!maximum.arguments.at(0).empty())
-    require_point(maximum.guards, maximum.bound, step.polys, inside, step);
-  Sum parts, rest;
-  for (const Product& part : maximum.arguments.at(0)) {
-    if (depends_on(part, maximum.bound, atoms_)) {
-      rest.push_back(part);
-    } else {
-      parts.push_back(multiply(product, part));
-      remove_redundant(parts.back().guards);
-    }
-  }
+  Sum parts = std::exchange(maximum.arguments.at(0), {});
+  if (maximum.bound.empty()) return multiply({Product{{1, 1}, maximum.guards, {}, {}}}, parts);
+  if (!parts.empty()) require_point(maximum.guards, maximum.bound, step.polys, inside, step);
+  const auto rest = std::ranges::stable_partition(
+      parts, [&](const Product& part) { return !depends_on(part, maximum.bound, atoms_); });
   if (rest.empty()) return parts;
-  expect(!parts.empty(), "every product in the maximum depends on its indices");
-  maximum.arguments[0] = std::move(rest);
-  product.factors.push_back(std::move(maximum));
-  parts.push_back(std::move(product));
-  return parts;
+  expect(rest.size() < parts.size(), "every product in the maximum depends on its indices");
+  maximum.arguments[0].assign(rest.begin(), rest.end());
+  parts.resize(parts.size() - rest.size());
+  return add(std::move(parts), to_sum(std::move(maximum)));
 }
 
 /// max_{b: H} c · f(…, t, …) = c · f(…, σ · max_{b: H} σ · t, …) if c · f does not decrease with σ · t, for σ = ±1, and
-/// the other arguments do not depend on b. The range has a point, or f(0) = 0.
-void Kernel::monotone(Product& product, std::size_t f, const Context& inside, const Step& step) {
-  Factor whole = product.factors[f];
-  expect(whole.kind == Kind::Max && whole.arguments.at(0).size() == 1, "the factor is not a maximum of one product");
-  Rational number{1, 1};
-  std::swap(number, whole.arguments[0][0].coefficient);
-  const Factor* inner = single_factor(whole.arguments[0]);
+/// the other arguments do not depend on b. The range has a point, or f(0) = 0. Returns c.
+Rational Kernel::monotone(Factor& maximum, const Context& inside, const Step& step) {
+  expect(maximum.kind == Kind::Max && maximum.arguments.at(0).size() == 1,
+         "the factor is not a maximum of one product");
+  const Rational number = std::exchange(maximum.arguments[0][0].coefficient, {1, 1});
+  const Factor* inner = single_factor(maximum.arguments[0]);
   expect(inner && inner->kind == Kind::Apply, "the factor is not a maximum of a function");
   const Function& function = statement_.function(inner->symbol);
   const std::size_t argument = step.position(2);
-  int direction = at(function.monotonicity, argument, "argument");
+  const int direction = at(function.monotonicity, argument, "argument") * (number.num < 0 ? -1 : 1);
   expect(direction != 0, "the function is not monotone there");
-  if (number.num < 0) direction = -direction;
   Factor outer = *inner;
-  Sum changed;
-  std::swap(changed, outer.arguments.at(argument));
-  expect(!depends_on(outer, whole.bound, atoms_), "another argument depends on the indices of the maximum");
+  Sum changed = std::exchange(outer.arguments.at(argument), {});
+  expect(!depends_on(outer, maximum.bound, atoms_), "another argument depends on the indices of the maximum");
   if (outer.arguments.size() > 1 || exact_value(function, {{}}) != Rational{0, 1})
-    require_point(whole.guards, whole.bound, step.polys, inside, step);
-  whole.arguments[0] = direction > 0 ? std::move(changed) : negated(std::move(changed));
-  outer.arguments[argument] = {Product{{direction, 1}, {}, {}, {std::move(whole)}}};
-  product.coefficient = product.coefficient * number;
-  product.factors[f] = std::move(outer);
+    require_point(maximum.guards, maximum.bound, step.polys, inside, step);
+  maximum.arguments[0] = direction > 0 ? std::move(changed) : negated(std::move(changed));
+  outer.arguments[argument] = {Product{{direction, 1}, {}, {}, {std::move(maximum)}}};
+  maximum = std::move(outer);
+  return number;
 }
 
 void Kernel::flatten(Factor& factor, const Context& inside, const Step& step) {
@@ -262,12 +250,10 @@ void Kernel::flatten(Factor& factor, const Context& inside, const Step& step) {
 /// max_{b: H} t = max(max_{b: H, g} t, max_{b: H, h} t) for an inequality g and its complement h, if both have points.
 void Kernel::divide_max(Factor& factor, const Context& inside, const Step& step) {
   const std::span<const Function> functions = statement_.rule().functions;
-  const auto larger = std::ranges::find_if(functions, [](const Function& each) {
-    const auto& program = each.program;
-    return each.arity == 2 && program.size() == 3 && program[0].op == Function::Op::Argument &&
-           program[1].op == Function::Op::Argument && program[0].argument != program[1].argument &&
-           program[2].op == Function::Op::Max;
-  });
+  const std::vector<Function::Instruction> maximum = {
+      {Function::Op::Argument, 0, 0}, {Function::Op::Argument, 0, 1}, {Function::Op::Max}};
+  const auto larger =
+      std::ranges::find_if(functions, [&](const Function& each) { return each.arity == 2 && each.program == maximum; });
   expect(larger != functions.end(), "no function of the definitions is the maximum of two numbers");
   const Guard& guard = step.guard.value();
   expect(factor.kind == Kind::Max && !guard.equality, "the factor is not a maximum that an inequality divides");
@@ -290,12 +276,11 @@ void Kernel::divide_max(Factor& factor, const Context& inside, const Step& step)
 void Kernel::show_defined(Factor factor, const Context& inside, const Step& step) {
   expect(factor.kind == Kind::Defined, "the factor does not say where a function is defined");
   if (step.op == Op::Signs) {
-    const bool is_shown_condition = known_ && known_->shown && factor == known_->shown->factors.at(0);
+    const bool is_shown_condition = known_.shown && factor == known_.shown->factors.at(0);
     factor.kind = Kind::Apply;
     return require_by_signs(to_sum(factor), SignClaim::Defined, inside, step, !is_shown_condition);
   }
-  expect(known_.has_value(), "no definedness conditions are given there");
-  DefinednessCondition other = at(known_->given, step.position(2), "condition that is given");
+  DefinednessCondition other = at(known_.given, step.position(2), "condition that is given");
   const Images images = require_point(other.guards, other.bound, step.polys, inside, step);
   Factor& known = other.factors.at(0);
   for_each_poly(known, [&](Poly& poly) { poly = atoms_.substitute(poly, images); });

@@ -239,12 +239,13 @@ void Kernel::replace(Sum& sum, const Context& context, const Step& step) {
 
 void Kernel::order(Sum& sum, const Context& context, const Step& step) {
   const std::set<std::size_t> members = distinct_positions(sum, step);
-  const auto range = [](const Product& of) {
-    return std::pair(std::set(of.bound.begin(), of.bound.end()), std::set(of.guards.begin(), of.guards.end()));
+  const auto range = [&](std::size_t p) {
+    const auto& [coefficient, guards, bound, factors] = sum[p];
+    return std::pair(std::set(bound.begin(), bound.end()), std::set(guards.begin(), guards.end()));
   };
   Sum products;
   for (const std::size_t p : members) {
-    expect(range(sum[p]) == range(sum[*members.begin()]), "the products have different guards or bound indices");
+    expect(range(p) == range(*members.begin()), "the products have different guards or bound indices");
     products.push_back({sum[p].coefficient, {}, {}, sum[p].factors});
   }
   std::string_view letters = step.name;

@@ -84,16 +84,17 @@ inline Context argument_context(const Context& context, const Product& product, 
   return within(within(context, product), factor);
 }
 
-/// What the signs of a sum need: that sums have points, and integers are positive. Undefined values are 0, or left out.
-struct SignOptions {
-  bool points = false, integers = false, undefined_is_zero = true;
+/// The signs that a sum or factor may have, for all values of the variables, and whether all functions that are factors
+/// of its products are defined then. Undefined values are 0, or left out.
+struct SignAnalysis {
+  const Statement& statement;
+  bool points = false, integers = false;  // `needed` may state that sums have points, and integers are positive
+  bool undefined_is_zero = true;
+  std::vector<Obligation> needed = {};  // so far
+
+  algebra::FunctionRange range(const Sum& sum, const Guards& given);
+  algebra::FunctionRange range(const Factor& factor, const Guards& given);
 };
-/// The signs that a sum may have, for all values of the variables, and whether all functions that are factors of its
-/// products are defined then; under the obligations that are added to `needed`.
-algebra::FunctionRange range_of(const Sum& sum, const Guards& given, const Statement& statement, SignOptions options,
-                                std::vector<Obligation>& needed);
-/// The signs that a factor may have, without obligations. Undefined values are 0.
-algebra::Signs signs_of(const Factor& factor, const Statement& statement);
 
 /// Evaluates a sum, of products without bound indices and guards, in cases. At each polynomial whose sign a function
 /// asks for, `decide` says "s" to divide the case by that sign, or "x" to claim that there is no such case, of which it
@@ -106,14 +107,14 @@ void evaluate_in_cases(const Sum& sum, const Guards& given, const Statement& sta
 /// The definedness conditions that hold: those of the other side while one of a side is shown, and of the source in
 /// the values of a rule that widens.
 struct KnownConditions {
-  std::span<const DefinednessCondition> given;
+  std::span<const DefinednessCondition> given = {};
   const DefinednessCondition* shown = nullptr;
 };
 
 class Kernel {
  public:
   /// `on_obligation` receives each obligation.
-  Kernel(const Statement& statement, OnObligation on_obligation, std::optional<KnownConditions> known = {})
+  Kernel(const Statement& statement, OnObligation on_obligation, KnownConditions known = {})
       : statement_(statement), atoms_(statement.atoms()), on_obligation_(std::move(on_obligation)), known_(known) {}
 
   /// Throws CheckError on a step that does not apply. Then the product at the step's first position may have changed,
@@ -162,8 +163,8 @@ class Kernel {
   Sum change_factor(Product product, const Context& context, const Step& step);
   Sum apply_law(const Product& product, const Context& context, const Step& step);
   Sum instance(const algebra::ScalarExpr& expression, const std::vector<Sum>& values, bool folds) const;
-  Sum take_out(Product product, std::size_t f, const Context& inside, const Step& step);
-  void monotone(Product& product, std::size_t f, const Context& inside, const Step& step);
+  Sum take_out(Factor maximum, const Context& inside, const Step& step);
+  Rational monotone(Factor& maximum, const Context& inside, const Step& step);
   void flatten(Factor& factor, const Context& inside, const Step& step);
   void divide_max(Factor& factor, const Context& inside, const Step& step);
   void show_defined(Factor factor, const Context& inside, const Step& step);
@@ -171,7 +172,7 @@ class Kernel {
   const Statement& statement_;
   Atoms& atoms_;
   OnObligation on_obligation_;
-  std::optional<KnownConditions> known_;
+  KnownConditions known_;
 };
 
 }  // namespace rulemill::check

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "algebra/operators/function_domain.h"
+#include "algebra/operators/index_value.h"
 #include "check/kernel/statement.h"
 
 namespace rulemill::check {
@@ -57,7 +58,7 @@ class Lowering {
   }
 
   Poly value(const algebra::IndexExprPtr& e, const Frame& frame) {
-    return check::value(*e, frame.sizes, frame.indices, atoms_);
+    return algebra::index_value(*e, frame.sizes, frame.indices, atoms_);
   }
 
   /// Multiplies the sum by [guards]; guards in `known` are left out.
@@ -150,10 +151,8 @@ class Lowering {
       frame.indices[b.slot] = Poly(bound.back());
       append_range(range, Poly(bound.back()), extent);
     }
-    for (const algebra::Comparison& c : e.guard) {
-      expect(c.relation != Relation::Ne, "a range has a guard with !=");
-      range = conjunction(range, to_guards(c.relation, value(c.a, frame), value(c.b, frame)));
-    }
+    for (const algebra::Comparison& c : e.guard)
+      range.push_back(to_guard(c.relation, value(c.a, frame), value(c.b, frame)));
     return range;
   }
 
@@ -164,7 +163,7 @@ class Lowering {
     for (const algebra::Comparison& c : e.guard) {
       const Poly a = value(c.a, frame), b = value(c.b, frame);
       const bool unequal = c.relation == Relation::Ne;
-      const Guard guard = unequal ? Guard{true, b - a} : to_guards(c.relation, a, b)[0];
+      const Guard guard = unequal ? Guard{true, b - a} : to_guard(c.relation, a, b);
       std::vector<Guards> next;
       for (const Guards& region : inside) {
         for (const Guard& other : complement(guard)) (unequal ? next : outside).push_back(conjunction(region, {other}));

@@ -9,6 +9,7 @@ Product multiply(Product a, const Product& b) {
     expect(std::ranges::count(a.bound, atom) == 0, "an index is bound twice in a product");
   a.coefficient = a.coefficient * b.coefficient;
   a.guards = conjunction(std::move(a.guards), b.guards);
+  remove_redundant(a.guards);
   a.bound.insert(a.bound.end(), b.bound.begin(), b.bound.end());
   a.factors.insert(a.factors.end(), b.factors.begin(), b.factors.end());
   return a;

@@ -43,15 +43,6 @@ struct Product {
 };
 inline std::strong_ordering Factor::operator<=>(const Factor&) const = default;
 
-/// Thrown where a check cannot continue: the rule or its certificate is wrong, or beyond what the checker supports.
-struct CheckError {
-  std::string what;
-};
-
-/// Throws CheckError unless the condition holds.
-inline void expect(bool condition, const char* what) {
-  if (!condition) throw CheckError{what};
-}
 /// Throws CheckError if a sum would have too many products, or too many cases are to be decided.
 inline void check_size(std::size_t count) { expect(count <= 4096, "it has more than 4096 products or cases"); }
 
@@ -69,7 +60,7 @@ inline Sum add(Sum a, const Sum& b) {
   return a;
 }
 inline Sum subtract(Sum a, const Sum& b) { return add(std::move(a), negated(b)); }
-/// The product of both. Throws CheckError unless their bound indices are distinct.
+/// The product of both, without guards that are repeated. Throws CheckError unless their bound indices are distinct.
 Product multiply(Product a, const Product& b);
 /// The sum of the products of each two.
 Sum multiply(const Sum& a, const Sum& b);

@@ -220,7 +220,7 @@ class CaseScripts {
   /// An unknown for a product that is not evaluated, the same one for equal products; with its sign, if it is a factor.
   Form unknown(const Sum& product, const Factor* factor) {
     return defined({"", canonical(product, statement_.atoms())}, false, [&](const std::string& name) {
-      const algebra::Signs signs = factor ? signs_of(*factor, statement_) : algebra::Signs{};
+      const algebra::Signs signs = factor ? SignAnalysis{statement_}.range(*factor, {}).signs : algebra::Signs{};
       return "(or " + std::string(signs.negative ? "(< " + name + " 0.0) " : "") +
              (signs.zero ? "(= " + name + " 0.0) " : "") + (signs.positive ? "(> " + name + " 0.0) " : "") + "false)";
     });

@@ -8,13 +8,14 @@ std::pair<Sum, Context> undefinedness(const DefinednessCondition& condition, con
           within(Context{statement.facts(), {}}, condition)};
 }
 
-std::optional<KnownConditions> conditions_in_values(const Statement& statement) {
-  if (!statement.rule().widens) return std::nullopt;
-  return KnownConditions{statement.definedness_conditions(/*of_target=*/false).all};
+KnownConditions conditions_in_values(const Statement& statement) {
+  if (!statement.rule().widens) return {};
+  return {statement.definedness_conditions(/*of_target=*/false).all};
 }
 
 std::vector<Obligation> check_domains(const Proof& proof, const Statement& statement) {
   std::vector<Obligation> result;
+  const auto take = [&](Obligation obligation) { result.push_back(std::move(obligation)); };
   for (const bool of_target : {false, true}) {
     const Statement::DefinednessConditions& conditions = statement.definedness_conditions(of_target);
     const std::vector<std::vector<Step>>& proofs = proof.domains[of_target ? 1 : 0];
@@ -22,8 +23,7 @@ std::vector<Obligation> check_domains(const Proof& proof, const Statement& state
     expect(proofs.size() == (is_assumed ? 0 : conditions.own_count), "expected a proof of each definedness condition");
     for (std::size_t d = 0; d < proofs.size(); ++d) {
       const KnownConditions known{statement.definedness_conditions(!of_target).all, &conditions.all[d]};
-      Kernel kernel(
-          statement, [&](Obligation each) { result.push_back(std::move(each)); }, known);
+      Kernel kernel(statement, take, known);
       auto [sum, context] = undefinedness(conditions.all[d], statement);
       kernel.check_vanishes(std::move(sum), context, proofs[d], "a condition is not shown");
     }
@@ -34,9 +34,8 @@ std::vector<Obligation> check_domains(const Proof& proof, const Statement& state
 std::vector<Obligation> check_proof(const Proof& proof, const Statement& statement) {
   expect(proof.outputs.size() == statement.outputs(), "the proof has a different number of outputs");
   std::vector<Obligation> result = check_domains(proof, statement);
-  const auto known = conditions_in_values(statement);
-  Kernel kernel(
-      statement, [&](Obligation obligation) { result.push_back(std::move(obligation)); }, known);
+  const auto take = [&](Obligation obligation) { result.push_back(std::move(obligation)); };
+  Kernel kernel(statement, take, conditions_in_values(statement));
   for (std::size_t o = 0; o < proof.outputs.size(); ++o) {
     const Context context{conjunction(statement.facts(), statement.index_ranges(o)), {}};
     kernel.check_vanishes(statement.difference(o), context, proof.outputs[o], "the sides are not shown to be equal");

@@ -1,4 +1,6 @@
-// A proof from the definitions, and the obligations that remain for a solver after checking it.
+// Proofs of a rule, from the definitions or from instances of proved rules, and the obligations that checking them
+// leaves to a solver. If all hold, so does the statement, for all sizes. Throws CheckError where a proof does not fit
+// the statement.
 #pragma once
 
 #include <array>
@@ -15,17 +17,31 @@ struct Proof {
   std::array<std::vector<std::vector<Step>>, 2> domains;
 };
 
-/// Returns the obligations that a proof leaves. If all of them hold, so does the statement, for all sizes. Throws
-/// CheckError where the proof does not fit the statement.
 std::vector<Obligation> check_proof(const Proof& proof, const Statement& statement);
 /// Checks only that the sides are defined for the same values, or the target where the source is, if the rule widens.
-/// Throws CheckError as check_proof does.
 std::vector<Obligation> check_domains(const Proof& proof, const Statement& statement);
 
 /// What holds in the values of a rule that widens: it states them only where the source is defined.
-std::optional<KnownConditions> conditions_in_values(const Statement& statement);
+KnownConditions conditions_in_values(const Statement& statement);
 
 /// 1 − the condition, which is 0 where its function is defined, and where that has to be shown.
 std::pair<Sum, Context> undefinedness(const DefinednessCondition& condition, const Statement& statement);
+
+/// A proved rule with polynomials in the goal's sizes for its own, which are at least 1, and terms of the goal for its
+/// variables.
+struct RuleInstance {
+  CoreRule rule;
+  std::vector<Poly> sizes;
+  std::vector<CoreTerm> terms;
+};
+
+struct CheckedDerivation {
+  std::vector<Obligation> obligations;
+  std::string script;  // over uninterpreted functions: a solver must answer "unsat"
+};
+
+/// Of a derivation: wherever the goal's assumptions hold, its sides have equal values and its target is well-typed.
+CheckedDerivation check_derivation(const Statement& goal, const std::vector<RuleInstance>& instances,
+                                   const std::vector<ProductLemma>& lemmas);
 
 }  // namespace rulemill::check

@@ -3,40 +3,11 @@
 #include <algorithm>
 
 #include "algebra/operators/function_domain.h"
+#include "algebra/operators/index_value.h"
 
 namespace rulemill::check {
 
 using algebra::IndexExpr;
-using algebra::Relation;
-
-Poly value(const IndexExpr& e, const std::vector<Poly>& sizes, const std::vector<Poly>& indices, Atoms& atoms) {
-  const auto of = [&](const algebra::IndexExprPtr& part) { return value(*part, sizes, indices, atoms); };
-  switch (e.kind) {
-    case IndexExpr::Kind::Constant:
-      return e.value;
-    case IndexExpr::Kind::Size:
-      return sizes.at(e.slot);
-    case IndexExpr::Kind::Index:
-      return indices.at(e.slot);
-    case IndexExpr::Kind::Add:
-      return of(e.a) + of(e.b);
-    case IndexExpr::Kind::Sub:
-      return of(e.a) - of(e.b);
-    case IndexExpr::Kind::Mul:
-      return of(e.a) * of(e.b);
-    case IndexExpr::Kind::Div:
-      return atoms.quotient(of(e.a), of(e.b));
-    case IndexExpr::Kind::Mod: {
-      const Poly n = of(e.a), d = of(e.b);
-      return n - d * atoms.quotient(n, d);
-    }
-    case IndexExpr::Kind::Min:
-      return atoms.minimum(of(e.a), of(e.b));
-    case IndexExpr::Kind::Max:
-      return atoms.maximum(of(e.a), of(e.b));
-  }
-  throw CheckError{"an index expression of unknown kind"};
-}
 
 Statement::Statement(CoreRule rule, Atoms& atoms, Lower when) : rule_(std::move(rule)), atoms_(atoms) {
   for (const CoreRule::Variable& variable : rule_.variables) {
@@ -106,15 +77,13 @@ TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector
     result.sizes.push_back(*slot);
     obligations.push_back({false, *slot - 1});
   }
-  for (const algebra::Comparison& c : instance.conditions) {
-    expect(c.relation != Relation::Ne, "an operator has a condition with !=");
-    obligations = conjunction(
-        obligations, to_guards(c.relation, value(*c.a, result.sizes, {}, atoms), value(*c.b, result.sizes, {}, atoms)));
-  }
+  const auto value = [&](const algebra::IndexExprPtr& e) { return algebra::index_value(*e, result.sizes, {}, atoms); };
+  for (const algebra::Comparison& c : instance.conditions)
+    obligations.push_back(to_guard(c.relation, value(c.a), value(c.b)));
   for (const algebra::TensorDefinition& output : instance.outputs) {
     Shape& dims = result.outputs.emplace_back();
     for (const algebra::IndexExprPtr& dim : output.dims) {
-      dims.push_back(value(*dim, result.sizes, {}, atoms));
+      dims.push_back(value(dim));
       obligations.push_back({false, dims.back() - 1});
     }
   }

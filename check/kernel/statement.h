@@ -128,7 +128,6 @@ Sum evaluate(const algebra::ScalarExpr& e, const Other& other) {
     const Sum part = evaluate(*operand, other);
     check_size(is_sum ? result.size() + part.size() : result.size() * part.size());
     result = is_sum ? add(std::move(result), part) : multiply(result, part);
-    for (Product& product : result) remove_redundant(product.guards);
   }
   return result;
 }
@@ -137,8 +136,5 @@ Sum evaluate(const algebra::ScalarExpr& e, const Other& other) {
 /// under which it is well-typed to `obligations`.
 TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector<Shape>& arguments,
                     const std::vector<Poly>& given, Atoms& atoms, Guards& obligations);
-
-/// The value of an index expression at sizes and indices by slot.
-Poly value(const algebra::IndexExpr& e, const std::vector<Poly>& sizes, const std::vector<Poly>& indices, Atoms& atoms);
 
 }  // namespace rulemill::check

@@ -1,5 +1,5 @@
 // Certificates of derived rules: rule instances as text, and their obligations.
-#include "check/kernel/derivation.h"
+#include "check/kernel/proof.h"
 
 #include <algorithm>
 #include <deque>

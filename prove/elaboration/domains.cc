@@ -21,12 +21,12 @@ std::optional<std::string> Elaborator::prove_domains(check::Proof& proof) {
     const check::Statement::DefinednessConditions& conditions = statement_.definedness_conditions(of_target);
     if (statement_.rule().widens && !of_target) continue;
     for (std::size_t d = 0; d < conditions.own_count; ++d) {
-      known_.emplace(check::KnownConditions{statement_.definedness_conditions(!of_target).all, &conditions.all[d]});
+      known_ = {statement_.definedness_conditions(!of_target).all, &conditions.all[d]};
       auto [sum, context] = check::undefinedness(conditions.all[d], statement_);
       if (!show_defined({sum, context, proof.domains[of_target ? 1 : 0].emplace_back()}))
         return "not shown to be defined where the other side is: " + statement_.text(conditions.all[d]);
     }
-    known_.reset();
+    known_ = {};
   }
   return std::nullopt;
 }
@@ -57,7 +57,7 @@ bool Elaborator::show_defined(State state) {
 bool Elaborator::show_positive(State state, std::size_t p) {
   for (std::size_t a = 0; a < state.sum[p].factors[0].arguments.size(); ++a) {
     check::Sum argument = state.sum[p].factors[0].arguments[a];
-    if (!known_ || argument.size() != 1 || argument[0].factors.empty()) continue;
+    if ((!known_.shown && known_.given.empty()) || argument.size() != 1 || argument[0].factors.empty()) continue;
     steps::Positions all = {0};
     for (std::size_t f = 0; f < argument[0].factors.size(); ++f) all.push_back(f);
     Attempt attempt{state.sum, {}};
@@ -75,9 +75,9 @@ bool Elaborator::show_positive(State state, std::size_t p) {
 }
 
 bool Elaborator::show_defined_by_others(State state, std::size_t p) {
-  for (std::size_t number = 0; known_ && number < known_->given.size(); ++number) {
-    if (known_->given[number].factors[0].symbol != state.sum[p].factors[0].symbol) continue;
-    for (const DefinednessCondition& cell : cells(known_->given[number], max_divisions)) {
+  for (std::size_t number = 0; number < known_.given.size(); ++number) {
+    if (known_.given[number].factors[0].symbol != state.sum[p].factors[0].symbol) continue;
+    for (const DefinednessCondition& cell : cells(known_.given[number], max_divisions)) {
       if (show_defined_by_other(state, p, number, cell)) return true;
     }
   }
@@ -90,7 +90,7 @@ bool Elaborator::show_defined_by_other(State state, std::size_t p, std::size_t n
   const Context inside = check::within(state.context, state.sum[p]);
   DefinednessCondition wanted = state.sum[p];
   simplify_all_levels(wanted.factors[0].arguments, inside);
-  const DefinednessCondition& other = known_->given[number];
+  const DefinednessCondition& other = known_.given[number];
   for (const check::Images& at : witnesses(wanted, cell)) {
     check::Guards unproved;
     for (const check::Guard& guard : cell.guards) {

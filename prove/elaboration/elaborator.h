@@ -213,7 +213,7 @@ class Elaborator {
   Oracle oracle_;
   std::vector<bool> commutative_;
   std::vector<Laws> laws_;  // by the number of the function that the left side applies
-  std::optional<check::KnownConditions> known_;
+  check::KnownConditions known_;
   Z3Session z3_;
   std::size_t tried_steps_ = 0;
   int depth_ = 0;

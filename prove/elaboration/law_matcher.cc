@@ -186,7 +186,7 @@ std::optional<std::pair<check::Sum, check::Sum>> divide_by_positive(const check:
   }
   check::Product common = check::number({1, 1});
   for (const check::Factor& factor : sum[0].factors) {
-    const algebra::Signs signs = check::signs_of(factor, statement);
+    const algebra::Signs signs = check::SignAnalysis{statement}.range(factor, {}).signs;
     if (factor.kind != check::Factor::Kind::Integer && (signs.negative || signs.zero)) continue;
     if (check::depends_on(factor, without, statement.atoms())) continue;
     check::Product longer = common;

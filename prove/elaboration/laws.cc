@@ -331,7 +331,7 @@ std::optional<Poly> Elaborator::largest_lower_bound(Atom atom, const check::Guar
     const Poly rest = (guard.poly - Poly(atom) * Poly(c)) * Poly(-c);
     const bool closed = !atoms_.occurs(rest, atom) &&
                         std::ranges::none_of(without, [&](Atom other) { return atoms_.occurs(rest, other); });
-    if (closed) result = result ? atoms_.maximum(*result, rest) : rest;
+    if (closed) result = result ? atoms_.max(*result, rest) : rest;
   }
   return result;
 }
@@ -411,7 +411,7 @@ bool Elaborator::set_index(Attempt& attempt, const Place& at, std::vector<Atom>&
       const std::vector<Poly> powers = guard.poly.coefficients_in(atom);
       if (powers.size() != 2 || !atoms_.is_nonnegative(-powers[1] - 1) || powers[1] == Poly(-1)) continue;
       const auto in_numerator = [&](Atom other) { return atoms_.occurs(powers[0], other); };
-      if (std::ranges::none_of(left, in_numerator) && set(atom, atoms_.quotient(powers[0], -powers[1]))) return true;
+      if (std::ranges::none_of(left, in_numerator) && set(atom, atoms_.floor_div(powers[0], -powers[1]))) return true;
     }
   }
   return false;

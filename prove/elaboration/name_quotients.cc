@@ -72,10 +72,10 @@ bool Elaborator::replace_quotient(Attempt& attempt, const Place& at, Atom quotie
     const std::vector<Poly> powers = above.coefficients_in(index);
     if (powers.size() != 2) continue;
     ++count;
-    const Poly &k = powers[1], e = atoms_.quotient(divisor, k);
+    const Poly &k = powers[1], e = atoms_.floor_div(divisor, k);
     if (e * k != divisor || k.terms().back() <= largest.terms().back()) continue;
     largest = k;
-    value = atoms_.quotient(Poly(index) + atoms_.quotient(powers[0], k), e);
+    value = atoms_.floor_div(Poly(index) + atoms_.floor_div(powers[0], k), e);
   }
   const auto is_set = [&](const Poly& to) { return try_step(attempt.in(context), steps::set(at, quotient, to)); };
   return count > 1 && (is_set(0) || (largest != Poly(1) && is_set(value)));
@@ -101,7 +101,7 @@ bool Elaborator::name_quotient(Attempt& attempt, const Place& at, Atom quotient,
   if (!name(v, Poly(quotient))) return false;
   add_guard(Poly(v));
   for (const check::Guard& guard : guards()) {
-    const Poly end = guard.poly + 1 + above, number = atoms_.quotient(end, divisor);
+    const Poly end = guard.poly + 1 + above, number = atoms_.floor_div(end, divisor);
     if (!guard.equality && number * divisor == end) add_guard(number - 1 - Poly(v));
   }
   if (!set(quotient, Poly(v))) return false;

@@ -130,7 +130,7 @@ Rational RandomPoint::drawn(const check::Sum& product, const check::Factor* fact
                                                         {-600, 1}}};
   const auto [known, is_new] = products_.try_emplace(check::canonical(product, statement_.atoms()));
   if (!is_new) return known->second;
-  const algebra::Signs signs = factor ? check::signs_of(*factor, statement_) : algebra::Signs{};
+  const algebra::Signs signs = factor ? check::SignAnalysis{statement_}.range(*factor, {}).signs : algebra::Signs{};
   if (!signs.negative && !signs.positive) return known->second = {0, 1};
   constexpr int max_draws = 40;
   for (int i = 0; i < max_draws; ++i) {

@@ -113,14 +113,15 @@ bool Prover::is_implied(const SizeCondition& condition, std::span<const SizeCond
       sizes.try_emplace(symbols_.name(size), atoms.size("s" + std::to_string(sizes.size())));
     return check::to_core(from, symbols_, atoms, &sizes);
   };
-  const auto guards = [&](const SizeCondition& each) {
-    return check::to_guards(each.relation, poly(each.left), poly(each.right));
+  const auto guard = [&](const SizeCondition& each) {
+    return check::to_guard(each.relation, poly(each.left), poly(each.right));
   };
+  if (condition.relation == algebra::Relation::Ne) return false;
   check::Guards given;
-  for (const SizeCondition& each : known) given = check::conjunction(std::move(given), guards(each));
-  const check::Guards goals = guards(condition);  // none of ≠
+  for (const SizeCondition& each : known)
+    if (each.relation != algebra::Relation::Ne) given.push_back(guard(each));
   try {
-    return !goals.empty() && follow(given, goals, atoms);
+    return follow(given, {guard(condition)}, atoms);
   } catch (const LimitReached&) {
     return false;
   }

@@ -112,7 +112,7 @@ void LemmaContext::propose(const Poly& a, const Poly& b) {
 
 std::optional<Poly> LemmaContext::exact_quotient(const Poly& multiple, const Poly& d) {
   if (d.terms().size() == 1) return multiple.divided_by(d.terms()[0]);
-  const Poly g = atoms_.quotient(multiple, d);
+  const Poly g = atoms_.floor_div(multiple, d);
   return g * d == multiple ? std::optional(g) : std::nullopt;
 }
 

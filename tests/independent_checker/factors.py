@@ -200,7 +200,7 @@ class FactorSteps:
     def given(self, factor, inside, step):
         """Condition C of those that hold says that the function is defined, at a point where its guards hold."""
         require_that(factor.kind == "defined", "the factor does not say where a function is defined")
-        require_that(self.conditions is not None, "no definedness conditions are given there")
+        require_that(self.conditions is not None, "there is no condition that is given")
         other = at(self.conditions, step.positions[2])
         self.require_point(other, step.polys, inside, step)
         images = dict(zip(other.bound, step.polys))

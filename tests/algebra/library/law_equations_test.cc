@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "algebra/operators/function_domain.h"
+#include "algebra/operators/enclosure.h"
 #include "runtime/files/scratch_folder.h"
 #include "tests/shipped_operators.h"
 

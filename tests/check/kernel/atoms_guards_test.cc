@@ -7,13 +7,13 @@ using namespace rulemill::check;
 
 using algebra::Relation;
 
-TEST_CASE("relations become guards, and != becomes none") {
+TEST_CASE("relations become guards, except !=") {
   Atoms atoms;
   const Poly m = atoms.size("m"), n = atoms.size("n");
-  CHECK(to_guards(Relation::Eq, m, n) == Guards{{true, n - m}});
-  CHECK(to_guards(Relation::Lt, m, n) == Guards{{false, n - m - 1}});
-  CHECK(to_guards(Relation::Le, m, n) == Guards{{false, n - m}});
-  CHECK(to_guards(Relation::Ne, m, n).empty());
+  CHECK(to_guard(Relation::Eq, m, n) == Guard{true, n - m});
+  CHECK(to_guard(Relation::Lt, m, n) == Guard{false, n - m - 1});
+  CHECK(to_guard(Relation::Le, m, n) == Guard{false, n - m});
+  CHECK_THROWS_AS(to_guard(Relation::Ne, m, n), CheckError);
 }
 
 TEST_CASE("the complement of a guard is the disjoint regions where it does not hold") {

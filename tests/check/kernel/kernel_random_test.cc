@@ -61,12 +61,12 @@ class StepTest {
     if (below(4) == 0) change_poly(before, context.scope, sums);
     std::vector<Obligation> obligations;
     Sum after = before;
-    const std::optional<KnownConditions> known(KnownConditions{given});
+    const KnownConditions known{given};
     try {
       const Proof proof{{}, {{step}}, {}};
       step = parse_proof(to_string(proof, statement()), "step", 1, statement()).outputs.at(0).at(0);
       const auto add = [&](Obligation obligation) { obligations.push_back(std::move(obligation)); };
-      Kernel(statement(), add, given.empty() ? std::nullopt : known).apply(after, context, step);
+      Kernel(statement(), add, known).apply(after, context, step);
     } catch (const CheckError&) {
       return void(++count.refused);
     } catch (const runtime::InputError&) {

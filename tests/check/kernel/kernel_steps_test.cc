@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "algebra/language/poly_parser.h"
-#include "check/kernel/derivation.h"
+#include "check/kernel/proof.h"
 #include "tests/check/kernel/checker_fixture.h"
 
 using namespace rulemill;
@@ -62,12 +62,12 @@ class Outcome {
     if (name_ == "use") return derive();
     Sum sum = statement().difference(0);
     Context context = test_.context();
-    std::optional<KnownConditions> known = conditions_in_values(statement());
+    KnownConditions known = conditions_in_values(statement());
     for (const bool of_target : {false, true}) {
       if (!take(of_target ? " condition of target\n" : " condition of source\n")) continue;
       const DefinednessCondition& shown = statement().definedness_conditions(of_target).all.at(0);
       std::tie(sum, context) = undefinedness(shown, statement());
-      known.emplace(KnownConditions{statement().definedness_conditions(!of_target).all, &shown});
+      known = {statement().definedness_conditions(!of_target).all, &shown};
     }
     Kernel kernel(
         statement(), [&](const Obligation& obligation) { add(obligation); }, known);

@@ -32,8 +32,8 @@ TEST_CASE("a dependence on an index is found in quotients, guards and nested sum
   Atoms atoms;
   const Atom b = atoms.bound(0), other = atoms.bound(1);
   const Poly n = atoms.size("n");
-  CHECK(depends_on(read(atoms.quotient(Poly(b), n)), {b}, atoms));
-  CHECK_FALSE(depends_on(read(atoms.quotient(Poly(b), n)), {other}, atoms));
+  CHECK(depends_on(read(atoms.floor_div(Poly(b), n)), {b}, atoms));
+  CHECK_FALSE(depends_on(read(atoms.floor_div(Poly(b), n)), {other}, atoms));
   CHECK(depends_on(maximum(other, {{false, Poly(b)}}, Poly(other)), {b}, atoms));
   CHECK(depends_on(maximum(other, {}, Poly(b)), {b}, atoms));
   const Product guarded{{1, 1}, {{false, Poly(b)}}, {}, {read(n)}};

@@ -13,7 +13,7 @@ TEST_CASE("a script contains user names only in comments") {
 
 TEST_CASE("a script states what a quotient is, and the lemmas of the obligation") {
   Atoms atoms;
-  const Poly m = atoms.size("m"), n = atoms.size("n"), q = atoms.quotient(atoms.output(0), m);
+  const Poly m = atoms.size("m"), n = atoms.size("n"), q = atoms.floor_div(atoms.output(0), m);
   const std::string script = smtlib({"test", {}, Guard{false, q}, {{m, n}}}, atoms);
   check_contains(script, "; test\n(set-logic QF_LIA)\n");
   check_contains(script, " ; div(@0, m)\n");

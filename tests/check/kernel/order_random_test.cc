@@ -6,7 +6,7 @@
 #include <random>
 #include <span>
 
-#include "algebra/operators/function_domain.h"
+#include "algebra/operators/enclosure.h"
 #include "tests/check/kernel/checker_fixture.h"
 
 using namespace rulemill;

@@ -39,9 +39,9 @@ class RandomSums {
       case 0:
         return number(-3, 3);
       case 1:
-        return atoms_.quotient(poly(scope), one_in(2) ? Poly(number(1, 3)) : sizes_[below(sizes_.size())]);
+        return atoms_.floor_div(poly(scope), one_in(2) ? Poly(number(1, 3)) : sizes_[below(sizes_.size())]);
       case 2:
-        return one_in(2) ? atoms_.minimum(atom(scope), poly(scope)) : atoms_.maximum(atom(scope), Poly(number(-2, 2)));
+        return one_in(2) ? atoms_.min(atom(scope), poly(scope)) : atoms_.max(atom(scope), Poly(number(-2, 2)));
       case 3:
         return Poly(number(-3, 3)) * atom(scope) + Poly(number(-3, 3)) * atom(scope) + number(-3, 3);
       case 4:

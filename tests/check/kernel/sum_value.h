@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "algebra/operators/enclosure.h"
 #include "algebra/sizes/checked.h"
 #include "check/kernel/kernel.h"
 #include "check/number.h"

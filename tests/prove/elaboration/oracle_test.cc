@@ -56,7 +56,7 @@ TEST_CASE("sizes are positive, and so are their products") {
 
 TEST_CASE("a minimum is at most both operands, and one of them") {
   OracleFixture test;
-  const Poly least = test.atoms.minimum(test.i, test.j);
+  const Poly least = test.atoms.min(test.i, test.j);
   CHECK(test.is_implied({}, {false, test.i - least}));
   CHECK(test.is_implied({}, {false, test.j - least}));
   CHECK_FALSE(test.is_implied({}, {false, least - test.i}));
@@ -65,14 +65,14 @@ TEST_CASE("a minimum is at most both operands, and one of them") {
 
 TEST_CASE("a quotient has a unique value where its numerator stays in one interval") {
   OracleFixture test;
-  const Poly half = test.atoms.quotient(test.i, 2);
+  const Poly half = test.atoms.floor_div(test.i, 2);
   CHECK(test.oracle.unique_value({{false, test.i - 6}, {false, 7 - test.i}}, half) == 3);
   CHECK(test.oracle.unique_value({{false, test.i - 6}, {false, 8 - test.i}}, half) == std::nullopt);
 }
 
 TEST_CASE("a quotient by a number is compared with what bounds its numerator, and times a size") {
   OracleFixture test;
-  const Poly third = test.atoms.quotient(test.i, 3);
+  const Poly third = test.atoms.floor_div(test.i, 3);
   const Guard at_least{false, test.m * third - test.m * test.n};
   CHECK(test.is_implied({{false, test.i - test.n * Poly(3)}}, at_least));
   CHECK_FALSE(test.is_implied({{false, test.i + 1 - test.n * Poly(3)}}, at_least));
@@ -80,7 +80,7 @@ TEST_CASE("a quotient by a number is compared with what bounds its numerator, an
 
 TEST_CASE("a quotient by a difference has its value only where that is positive") {
   OracleFixture test;
-  const Poly quotient = test.atoms.quotient(test.i, test.m - test.n);
+  const Poly quotient = test.atoms.floor_div(test.i, test.m - test.n);
   const Guards below = {{false, test.i}, {false, test.m - test.n - 1 - test.i}};
   CHECK(test.is_implied(below, {true, quotient}));
   CHECK_FALSE(test.is_implied({{false, test.i}}, {true, quotient}));
@@ -89,7 +89,7 @@ TEST_CASE("a quotient by a difference has its value only where that is positive"
 TEST_CASE("what is shown of quotients is confirmed by the script of the obligation") {
   OracleFixture test;
   for (const Poly& divisor : {test.n, test.m * test.n, test.n * test.n - test.n + 1, test.n * test.n + 1}) {
-    const Poly quotient = test.atoms.quotient(test.i, divisor);
+    const Poly quotient = test.atoms.floor_div(test.i, divisor);
     check::Obligation obligation{"test", {{false, test.i}, {false, divisor - 1 - test.i}}, Guard{true, quotient}, {}};
     const auto lemmas = test.oracle.find_lemmas(obligation);
     INFO(test.atoms.text(divisor));

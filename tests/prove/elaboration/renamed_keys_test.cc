@@ -13,7 +13,7 @@ TEST_CASE("obligations that differ in the names of bound indices and in their or
   RenamedKeys keys(atoms);
   const Poly n = atoms.size("n"), g = atoms.size("g");
   const auto obligation = [&](check::Atom outer, check::Atom inner) {
-    const Poly q = atoms.quotient(Poly(inner) + g * Poly(outer), g);
+    const Poly q = atoms.floor_div(Poly(inner) + g * Poly(outer), g);
     return Obligation{"test", {{false, Poly(outer)}, {false, n - 1 - q}}, check::Guard{false, q - Poly(inner)}, {}};
   };
   const auto a = atoms.fresh_bound(), b = atoms.fresh_bound();
@@ -44,9 +44,9 @@ TEST_CASE("obligations that differ in more than the names of bound indices have 
       {"test", {{false, a + m}}, check::Guard{false, a}, {}},
       {"test", {{false, a + atoms.output(0)}}, check::Guard{false, a}, {}},
       {"test", {{false, a * b}}, check::Guard{false, a}, {}},
-      {"test", {{false, atoms.quotient(a, n)}}, check::Guard{false, a}, {}},
-      {"test", {{false, atoms.quotient(n, a)}}, check::Guard{false, a}, {}},
-      {"test", {{false, atoms.minimum(a, n)}}, check::Guard{false, a}, {}},
+      {"test", {{false, atoms.floor_div(a, n)}}, check::Guard{false, a}, {}},
+      {"test", {{false, atoms.floor_div(n, a)}}, check::Guard{false, a}, {}},
+      {"test", {{false, atoms.min(a, n)}}, check::Guard{false, a}, {}},
   };
   for (std::size_t i = 0; i < different.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

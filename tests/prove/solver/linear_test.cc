@@ -68,7 +68,7 @@ TEST_CASE("the linear check and Z3 agree on random queries") {
 
 TEST_CASE("products of bounds fix a quotient, and only those that are needed are named") {
   Atoms atoms;
-  const Poly i(atoms.fresh_bound()), n = atoms.size("n"), m = atoms.size("m"), q = atoms.quotient(i, n);
+  const Poly i(atoms.fresh_bound()), n = atoms.size("n"), m = atoms.size("m"), q = atoms.floor_div(i, n);
   const std::vector<Lemma> definitions = {{{}, {false, n - 1}}, {{}, {false, m - 1}}, {{}, {false, i - n * q}}};
   Query above{{{false, i}, {false, n - 1 - i}, {false, q - 1}}, definitions};
   LiteralLemmas products{{product(i, m), product(q - 1, n), product(q - 1, m)}, {}};
@@ -83,7 +83,7 @@ TEST_CASE("products of bounds fix a quotient, and only those that are needed are
 
 TEST_CASE("a premise of a product holds once its complement is refuted, by another product") {
   Atoms atoms;
-  const Poly i(atoms.fresh_bound()), n = atoms.size("n"), g = atoms.size("g"), q = atoms.quotient(i, n);
+  const Poly i(atoms.fresh_bound()), n = atoms.size("n"), g = atoms.size("g"), q = atoms.floor_div(i, n);
   const std::vector<Lemma> definitions = {{{}, {false, n - 1}}, {{}, {false, g - 1}}, {{}, {false, n * q + n - 1 - i}}};
   const Query query{{{false, i}, {false, -g * q - 1}}, definitions};
   LiteralLemmas products{{product(q, g), product(-q - 1, n)}, {}};
@@ -96,7 +96,7 @@ TEST_CASE("a premise of a product holds once its complement is refuted, by anoth
 TEST_CASE("a minimum is fixed in cases of its operands' order") {
   Atoms atoms;
   const Poly a = atoms.size("a"), b = atoms.size("b"), c(atoms.fresh_bound());
-  const Poly least = atoms.minimum(a + c, b + c), unmoved = atoms.minimum(a, b);
+  const Poly least = atoms.min(a + c, b + c), unmoved = atoms.min(a, b);
   Query query{{{false, c + unmoved - least - 1}}, {}};
   const auto define = [&](const Poly& minimum, const Poly& l, const Poly& r) {
     for (const Poly& each : {l, r}) query.lemmas.push_back({{}, {false, each - minimum}});

@@ -27,7 +27,7 @@ TEST_CASE("a search uses the given sizes, and 1 for others") {
 TEST_CASE("a search evaluates quotients") {
   Atoms atoms;
   const Atom i = atoms.fresh_bound();
-  const Guards asserted = {{true, atoms.quotient(Poly(i), 2) - 3}, {false, Poly(i)}, {false, 9 - Poly(i)}};
+  const Guards asserted = {{true, atoms.floor_div(Poly(i), 2) - 3}, {false, Poly(i)}, {false, 9 - Poly(i)}};
   const auto model = find_model({asserted, {}}, {}, atoms);
   REQUIRE(model);
   CHECK(model->at(i) / 2 == 3);
@@ -42,7 +42,7 @@ TEST_CASE("a search finds nothing that does not exist") {
 TEST_CASE("a model is searched for at each of the given sizes until one is found") {
   Atoms atoms;
   const Atom i = atoms.fresh_bound(), n = *atoms.size("n").atom();
-  const Poly quotient = atoms.quotient(Poly(i), Poly(n));
+  const Poly quotient = atoms.floor_div(Poly(i), Poly(n));
   const Query query{{{false, Poly(i) - 5}, {false, Poly(n) - 1 - Poly(i)}, {true, quotient}}, {}};
   Models models(atoms);
   CHECK_FALSE(has_model(models, query, {{{n, 2}}, {{n, 5}}}, atoms));

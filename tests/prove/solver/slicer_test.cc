@@ -13,7 +13,7 @@ struct SlicerFixture {
   check::Atoms atoms;
   Slicer slicer{atoms};
   check::Poly a{atoms.fresh_bound()}, b{atoms.fresh_bound()}, m = atoms.size("m"), n = atoms.size("n");
-  Guard below_m{false, m - 1 - a}, half{false, atoms.quotient(a, 2) - 3}, below_n{false, n - 1 - b};
+  Guard below_m{false, m - 1 - a}, half{false, atoms.floor_div(a, 2) - 3}, below_n{false, n - 1 - b};
   Guards all = {below_m, below_n, half};
 };
 
