@@ -5,20 +5,19 @@
 namespace rulemill::check {
 namespace {
 
-/// The terms of the goal and of the rule instances, all in the goal's sizes.
+/// The terms of the goal and of the rule instances, all in the goal's sizes. Equal sizes have equal texts, since typing
+/// replaces a size that an equation determines.
 class DerivationChecker {
  public:
   DerivationChecker(const Statement& goal, const std::vector<ProductLemma>& lemmas)
-      : goal_(goal), atoms_(goal.atoms()), lemmas_(lemmas), given_(goal.facts()) {
-    solve_equations();
-  }
+      : goal_(goal), atoms_(goal.atoms()), lemmas_(lemmas) {}
 
   CheckedDerivation run(const std::vector<RuleInstance>& instances) {
     expect(!goal_.rule().widens, "a rule that widens is no equation");
     Side goal{goal_.rule(), {}, {}};
     for (const CoreRule::Variable& variable : goal.rule.variables) {
       goal.variables.push_back(symbol("variable " + variable.name, 0));
-      shapes_[goal.variables.back()] = solved(variable.shape);
+      shapes_[goal.variables.back()] = variable.shape;
     }
     // The goal's terms are well-typed: those of its source by assumption, those of its target by obligation.
     Guards assumed;
@@ -35,8 +34,7 @@ class DerivationChecker {
       }
     }
     for (const Guard& shape : goal_.target_obligations()) require("both sides have one shape", shape);
-    for (const Poly& divisor : std::set<Poly>(atoms_.divisors()))
-      require("a divisor is positive", {false, divisor - 1});
+    for (const Poly& divisor : atoms_.divisors()) require("a divisor is positive", {false, divisor - 1});
     result_.script = "(set-logic QF_UF)\n(declare-sort Tensor 0)\n" + declarations_ + equations_ +
                      "(assert (not (and true" + goals + ")))\n(check-sat)\n";
     return std::move(result_);
@@ -50,38 +48,8 @@ class DerivationChecker {
     std::map<std::uint32_t, std::vector<std::string>> nodes;
   };
 
-  /// Solves the goal's equations for sizes, which are then replaced everywhere, so that equal terms have equal texts.
-  void solve_equations() {
-    for (const Guard& fact : goal_.facts()) {
-      if (!fact.equality) continue;
-      const Poly zero = solved(fact.poly);
-      std::set<Atom> all;
-      atoms_.collect(zero, all);
-      for (const Atom atom : all) {
-        const std::int64_t coefficient = zero.coefficient(atom);
-        const Poly rest = zero - Poly(coefficient) * Poly(atom);
-        const bool is_unit = coefficient == 1 || coefficient == -1;
-        if (!is_unit || atoms_.kind(atom) != Atoms::Kind::Size || atoms_.occurs(rest, atom)) continue;
-        const Images one{{atom, coefficient == 1 ? -rest : rest}};
-        for (auto& [known, image] : solutions_) image = atoms_.substitute(image, one);
-        solutions_.insert(*one.begin());
-        break;
-      }
-    }
-    for (const Guard& fact : goal_.facts()) given_.push_back(atoms_.substitute(fact, solutions_));
-    for (const auto& [atom, image] : solutions_) given_.push_back({false, image - 1});
-    remove_redundant(given_);
-  }
-
-  Poly solved(const Poly& poly) { return atoms_.substitute(poly, solutions_); }
-  Shape solved(Shape shape) {
-    for (Poly& dim : shape) dim = solved(dim);
-    return shape;
-  }
-
   void require(const char* what, const Guard& goal) {
-    const Guard claim = atoms_.substitute(goal, solutions_);
-    if (required_.insert(claim).second) result_.obligations.push_back({what, given_, claim, lemmas_});
+    if (required_.insert(goal).second) result_.obligations.push_back({what, goal_.facts(), goal, lemmas_});
   }
 
   /// Returns the text of a term, and adds the conditions under which its new nodes are well-typed to `conditions`.
@@ -98,9 +66,8 @@ class DerivationChecker {
 
   std::vector<std::string> apply(const CoreNode& node, const std::vector<std::string>& arguments, Guards& conditions) {
     std::string name = "operator " + node.instance->name, list;
-    std::vector<Poly> sizes = solved(node.sizes);
     std::vector<Shape> shapes;
-    for (const Poly& size : sizes) name += ", " + atoms_.text(size);
+    for (const Poly& size : node.sizes) name += ", " + atoms_.text(size);
     for (const std::string& argument : arguments) {
       list += " " + argument;
       shapes.push_back(shapes_.at(argument));
@@ -111,9 +78,9 @@ class DerivationChecker {
       outputs.push_back(arguments.empty() ? symbols.back() : "(" + symbols.back() + list + ")");
     }
     if (shapes_.contains(outputs.at(0))) return outputs;
-    const TypedNode typed = type_node(*node.instance, shapes, sizes, atoms_, conditions);
+    const TypedNode typed = type_node(*node.instance, shapes, node.sizes, atoms_, conditions);
     for (std::size_t output = 0; output < outputs.size(); ++output) {
-      shapes_[outputs[output]] = solved(typed.outputs[output]);
+      shapes_[outputs[output]] = typed.outputs[output];
       if (node.instance->commutative)
         add_equation(outputs[output], "(" + symbols[output] + " " + arguments.at(1) + " " + arguments[0] + ")");
     }
@@ -137,11 +104,9 @@ class DerivationChecker {
     const CoreRule& rule = instance.rule;
     expect(!rule.widens, "a rule that widens is no equation");
     for (const Poly& size : instance.sizes) require("a size is positive", {false, size - 1});
-    for (const Poly& number : rule.nonzero) {
-      const Poly value = solved(number);
-      expect(atoms_.is_nonnegative(value - 1) || atoms_.is_nonnegative(-value - 1),
+    for (const Poly& number : rule.nonzero)
+      expect(atoms_.is_nonnegative(number - 1) || atoms_.is_nonnegative(-number - 1),
              "two sizes are not shown to differ");
-    }
     expect(instance.terms.size() == rule.variables.size(), "a wrong number of variables");
     Side side{rule, {}, {}};
     Guards conditions = rule.condition;
@@ -163,8 +128,6 @@ class DerivationChecker {
   const Statement& goal_;
   Atoms& atoms_;
   const std::vector<ProductLemma>& lemmas_;
-  Images solutions_;
-  Guards given_;
   std::set<Guard> required_;
   std::map<std::string, Shape> shapes_;  // of all terms
   std::map<std::string, std::string> symbols_;
