@@ -39,7 +39,7 @@ INCLUDED_ONLY_BY = {
 
 # The trusted kernel: its maximum size in lines, that of it with all that it includes and their sources, and the other
 # headers that it may include.
-KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2455, 3924
+KERNEL, MAX_KERNEL_LINES, MAX_TRUSTED_LINES = "check/kernel", 2445, 3914
 KERNEL_TRUSTS = {
     "algebra/operators/expression.h",
     "algebra/operators/function.h",

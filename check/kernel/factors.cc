@@ -53,7 +53,8 @@ void Kernel::require_by_signs(const Sum& sum, SignClaim claim, const Context& co
 }
 
 /// F · R = s · F' · R: the factor becomes F', or goes, and the product is multiplied by s.
-Sum Kernel::change_factor(Product product, const Context& context, const Step& step) {
+Sum Kernel::change_factor(const Sum& sum, const Context& context, const Step& step) {
+  Product product = sum[step.position(0)];
   if (step.op == Op::Law) return apply_law(product, context, step);
   const Context inside = within(context, product);
   const std::size_t f = step.position(1);
@@ -75,6 +76,18 @@ Sum Kernel::change_factor(Product product, const Context& context, const Step& s
     case Op::Within:
       run(at(factor.arguments, step.position(2), "argument"), within(inside, factor), at(step.blocks, 0, "block"));
       break;
+    case Op::Replace: {
+      Sum& argument = at(factor.arguments, step.position(2), "argument");
+      const auto other = [&]() -> const Factor& {
+        return at(at(sum, step.position(3), "product").factors, step.position(4), "factor");
+      };
+      const Sum wanted = step.sums.empty() ? at(other().arguments, step.position(5), "argument") : step.sums[0];
+      check_scope(wanted, within(inside, factor).scope, true);
+      check_vanishes(subtract(argument, wanted), within(inside, factor), at(step.blocks, 0, "block"),
+                     "the arguments are not shown to be equal");
+      argument = wanted;
+      break;
+    }
     case Op::Expand:
       expect(factor.kind == Kind::Integer, "the factor is not an integer");
       scale.clear();

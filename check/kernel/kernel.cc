@@ -98,7 +98,6 @@ void Kernel::check_vanishes(Sum sum, const Context& context, const std::vector<S
 
 void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   if (step.op == Op::Order) return order(sum, context, step);
-  if (step.op == Op::Replace) return replace(sum, context, step);
   if (step.op == Op::Indicators && !step.targets_maximum)
     return indicators(sum, distinct_positions(sum, step), context, step);
   const std::size_t p = step.position(0);
@@ -108,7 +107,7 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   else if (step.op == Op::Reindex && !step.targets_maximum)
     reindex(parts[0], context, step);
   else
-    parts = change_factor(parts[0], context, step);
+    parts = change_factor(sum, context, step);
   check_scope(parts, context.scope);
   if (parts.size() == 1) return void(sum[p] = std::move(parts[0]));
   erase_at(sum, p);
@@ -218,23 +217,6 @@ void Kernel::count(Product& product, const Context& context, const Step& step) {
   check_scope({product}, context.scope, true);  // its ranges are finite also where this one is empty
   require(step, "a range has a nonnegative size", within(context, product).given, {false, high - low + 1});
   product.factors.push_back(integer_factor(high - low + 1));
-}
-
-void Kernel::replace(Sum& sum, const Context& context, const Step& step) {
-  const auto argument_at = [&](std::size_t i) -> std::pair<Product*, Factor*> {
-    Product& product = at(sum, step.position(i), "product");
-    return {&product, &at(product.factors, step.position(i + 1), "factor")};
-  };
-  const auto [product, factor] = argument_at(0);
-  Sum& changed = at(factor->arguments, step.position(2), "argument");
-  const Sum wanted =
-      step.sums.empty() ? at(argument_at(3).second->arguments, step.position(5), "argument") : step.sums[0];
-  const Context inside = argument_context(context, *product, *factor);
-  check_scope(wanted, inside.scope, true);
-  check_vanishes(subtract(changed, wanted), inside, at(step.blocks, 0, "block"),
-                 "the arguments are not shown to be equal");
-  changed = wanted;
-  check_scope({*product}, context.scope);
 }
 
 void Kernel::order(Sum& sum, const Context& context, const Step& step) {

@@ -151,7 +151,6 @@ class Kernel {
 
   // Steps on a whole sum, or on a range (kernel.cc).
   void indicators(Sum& sum, std::set<std::size_t> members, const Context& context, const Step& step);
-  void replace(Sum& sum, const Context& context, const Step& step);
   void order(Sum& sum, const Context& context, const Step& step);
   bool equal_but_for_guards(Product a, Product b) const;
   bool is_same(const Sum& a, const Sum& b) const { return canonical(a, atoms_) == canonical(b, atoms_); }
@@ -159,8 +158,8 @@ class Kernel {
   void reindex(Product& product, const Context& outside, const Step& step);
   void change_maximum(Factor& maximum, const Context& inside, const Step& step);
 
-  // Steps on factor f of a product, which return the products that replace it (factors.cc).
-  Sum change_factor(Product product, const Context& context, const Step& step);
+  // Steps on a factor of a product, which return the products that replace it (factors.cc).
+  Sum change_factor(const Sum& sum, const Context& context, const Step& step);
   Sum apply_law(const Product& product, const Context& context, const Step& step);
   Sum instance(const algebra::ScalarExpr& expression, const std::vector<Sum>& values, bool folds) const;
   Sum take_out(Factor maximum, const Context& inside, const Step& step);

@@ -147,8 +147,7 @@ class Lowering {
       const Poly extent = value(b.extent, frame);
       bound.push_back(atoms_.fresh_bound());
       enclosing_.push_back(bound.back());
-      frame.indices.resize(std::max<std::size_t>(frame.indices.size(), b.slot + 1));
-      frame.indices[b.slot] = Poly(bound.back());
+      frame.indices.at(b.slot) = Poly(bound.back());
       append_range(range, Poly(bound.back()), extent);
     }
     for (const algebra::Comparison& c : e.guard)

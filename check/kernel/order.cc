@@ -70,15 +70,12 @@ class CaseScripts {
 
   Form evaluate(const Sum& sum) {
     Form total;
-    for (const Product& product : sum) {
-      Form value = Form::constant(product.coefficient);
-      if (!product.guards.empty() || !product.bound.empty()) {
-        Product whole = product;
-        whole.coefficient = {1, 1};
-        value = value * unknown({whole}, nullptr);
-      } else {
+    for (Product product : sum) {
+      Form value = Form::constant(std::exchange(product.coefficient, {1, 1}));
+      if (!product.guards.empty() || !product.bound.empty())
+        value = value * unknown({product});
+      else
         for (const Factor& factor : product.factors) value = value * evaluate(factor);
-      }
       total = total + value;
     }
     return total;
@@ -86,7 +83,7 @@ class CaseScripts {
 
   Form evaluate(const Factor& factor) {
     if (factor.kind == Factor::Kind::Integer) return polynomial(factor.index.at(0));
-    if (factor.kind != Factor::Kind::Apply) return unknown(to_sum(factor), &factor);
+    if (factor.kind != Factor::Kind::Apply) return unknown(to_sum(factor));
     std::vector<Form> arguments;
     for (const Sum& argument : factor.arguments) arguments.push_back(evaluate(argument));
     const auto leaf = [&](const Function::Instruction& node) -> std::optional<Form> {
@@ -96,7 +93,7 @@ class CaseScripts {
     const auto step = [&](FunctionOp op, const Form& a, const Form& b) { return apply(op, a, b); };
     try {
       const auto value = algebra::interpret<Form>(statement_.function(factor.symbol), leaf, step);
-      return value ? *value : unknown(to_sum(factor), &factor);
+      return value ? *value : unknown(to_sum(factor));
     } catch (const Undefined&) {
       return {};
     }
@@ -217,10 +214,10 @@ class CaseScripts {
     return sum;
   }
 
-  /// An unknown for a product that is not evaluated, the same one for equal products; with its sign, if it is a factor.
-  Form unknown(const Sum& product, const Factor* factor) {
+  /// An unknown for a product that is not evaluated, the same one for equal products, with its signs.
+  Form unknown(const Sum& product) {
     return defined({"", canonical(product, statement_.atoms())}, false, [&](const std::string& name) {
-      const algebra::Signs signs = factor ? SignAnalysis{statement_}.range(*factor, {}).signs : algebra::Signs{};
+      const algebra::Signs signs = SignAnalysis{statement_}.range(product, {}).signs;
       return "(or " + std::string(signs.negative ? "(< " + name + " 0.0) " : "") +
              (signs.zero ? "(= " + name + " 0.0) " : "") + (signs.positive ? "(> " + name + " 0.0) " : "") + "false)";
     });
