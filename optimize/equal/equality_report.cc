@@ -89,6 +89,10 @@ std::string open_text(const EqualityResult& result) {
   if (!result.undefined.empty())
     return text + "equal wherever both are defined: only one computes " + result.undefined +
            ", which may be undefined at some inputs\n";
+  if (result.rounded_constants > 0)
+    text += fmt::format(
+        "equal up to the rounding of stored constants: elements of {} stand for numbers within {} roundoffs of them\n",
+        result.rounded_constants, max_stored_roundoffs);
   if (!result.open) return text;
   const OpenRegion& open = *result.open;
   return text + fmt::format("smallest regions left: value {}: {} in the first model; {} in the second\n", open.value,
@@ -156,6 +160,7 @@ Json to_json(const EqualityResult& result) {
   if (result.refutation) json["refutation"] = refutation_json(*result.refutation);
   if (!result.proof_gap.empty()) json["proof_gap"] = result.proof_gap;
   if (!result.undefined.empty()) json["undefined"] = result.undefined;
+  if (result.rounded_constants > 0) json["rounded_constants"] = result.rounded_constants;
   if (result.proof_bytes > 0) json["proof_bytes"] = result.proof_bytes;
   if (result.open) {
     json["open"] = {{"value", result.open->value},

@@ -133,7 +133,9 @@ class ModelComparison {
   EqualityResult run(bool refutes, bool records) {
     records_ = records;
     try {
-      if (!show() && refutes) refute();
+      if (show() || !refutes) return std::move(result_);
+      refute();
+      if (result_.verdict == EqualityResult::Verdict::NotShown) show_with_rounded_constants();
     } catch (const runtime::Interrupted&) {
       if (!context_.is_time_over()) throw;
       result_.evaluation = fmt::format("the time limit of {} s is over", options_.time_limit);
@@ -160,6 +162,16 @@ class ModelComparison {
     const MatchingValues matches =
         matching_values(*bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
     return !matches.empty() && sweep(matches, thorough_max_failures);
+  }
+
+  /// Programs that fold constants in two ways round them in two ways. That is no equality.
+  void show_with_rounded_constants() {
+    const EqualityResult not_shown = result_;
+    constants_->read_as_rounded();
+    records_ = false;
+    const std::uint64_t rounded = sweep({}, thorough_max_failures) ? result_.constants : 0;
+    result_ = not_shown;
+    result_.rounded_constants = rounded;
   }
 
   /// Both models are compared under the same bounds of their dimensions, in a new bank: in one, the types that other

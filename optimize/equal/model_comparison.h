@@ -50,8 +50,9 @@ struct EqualityResult : MergeCounts {
   std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them
   std::string evaluation;              // what was evaluated without a difference
   std::optional<OpenRegion> open;      // the smallest that is left
-  std::string undefined;          // operator of one model alone, if both are equal where it is defined; then not shown
-  bool is_partial = false;        // a model computes what may be undefined at some inputs
+  std::string undefined;  // operator of one model alone, if both are equal where it is defined; then not shown
+  std::uint64_t rounded_constants = 0;  // stored ones that are rounded in two ways, if both are equal but for that
+  bool is_partial = false;              // a model computes what may be undefined at some inputs
   bool widens = false;            // the proof that was followed shows equality wherever the first model is defined
   std::string proof_gap;          // why no proof was written, of equal models
   std::uint64_t proof_bytes = 0;  // of the proof that was written

@@ -112,7 +112,15 @@ void GraphEvaluator::run(std::span<const ValueId> roots,
 
 GraphEvaluator::TensorPtr GraphEvaluator::argument(ValueId id) const {
   const Node& node = bank_->node_of(id);
-  return node.kind == Node::Kind::Constant ? bank_->tensor(node.source) : values_.at(id);
+  return node.kind == Node::Kind::Constant ? stored(node) : values_.at(id);
+}
+
+GraphEvaluator::TensorPtr GraphEvaluator::stored(const Node& node) const {
+  TensorPtr tensor = bank_->tensor(node.source);
+  if (constant_errors_ == 0 || !is_float(bank_->value(node.outputs[0]).type.data_type)) return tensor;
+  auto rounded = std::make_shared<algebra::Tensor>(*tensor);
+  for (const double value : rounded->values) rounded->errors.push_back(constant_errors_ * std::abs(value));
+  return rounded;
 }
 
 namespace {
@@ -129,7 +137,7 @@ void perturb(algebra::Tensor& tensor, double roundoff, std::uint64_t seed) {
 void GraphEvaluator::compute(NodeId id) {
   const Node& node = bank_->node(id);
   if (node.kind == Node::Kind::Constant) {
-    values_[node.outputs[0]] = bank_->tensor(node.source);
+    values_[node.outputs[0]] = stored(node);
     return;
   }
   if (node.kind != Node::Kind::Algebra) {

@@ -26,6 +26,8 @@ class GraphEvaluator {
   GraphEvaluator(const GraphBank& bank, Sizes sizes, Source source, Precision precision = Precision::Float64)
       : bank_(&bank), sizes_(std::move(sizes)), source_(std::move(source)), precision_(precision) {}
 
+  /// Stored elements have errors of this many roundoffs: they are rounded from other numbers.
+  void set_constant_errors(double roundoffs) { constant_errors_ = roundoffs; }
   /// Throws Error if a node is ill-typed at these sizes.
   TensorPtr value(ValueId id);
   /// Returns the value, and keeps it with all values that it needs: what is kept is not computed again.
@@ -33,6 +35,7 @@ class GraphEvaluator {
   bool is_kept(ValueId id) const { return values_.contains(id); }
   /// Returns the number of elements of the values that are kept.
   std::size_t kept_elements() const;
+  void forget() { values_.clear(); }
   /// Computes all roots, arguments first, and passes each to `visit` once it is computed. To save memory, values are
   /// freed after their last use, constants are read for each use, and values that depend on constants only are computed
   /// just before their first use. Throws Interrupted between nodes.
@@ -44,6 +47,7 @@ class GraphEvaluator {
   /// Returns the nodes to compute, arguments before users; constants only if they are roots.
   std::vector<NodeId> evaluation_order(std::span<const ValueId> roots) const;
   TensorPtr argument(ValueId id) const;
+  TensorPtr stored(const Node& node) const;
   void compute(NodeId id);
   std::int64_t evaluate(const algebra::Poly& poly) const;
 
@@ -51,6 +55,7 @@ class GraphEvaluator {
   Sizes sizes_;
   Source source_;
   Precision precision_;
+  double constant_errors_ = 0;
   std::unordered_map<ValueId, TensorPtr> values_;
 };
 

@@ -106,10 +106,18 @@ double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_s
 
 ConstantComparison::ConstantComparison(const GraphBank& bank) : bank_(&bank), evaluator_(evaluator_of(bank)) {}
 
+void ConstantComparison::read_as_rounded() {
+  stored_are_rounded_ = true;
+  evaluator_.forget();
+  evaluator_.set_constant_errors(max_stored_roundoffs / max_constant_errors);
+  samples_.clear();
+  agreements_.clear();
+}
+
 GraphEvaluator::TensorPtr ConstantComparison::elements_of(ValueId value) {
   const double count = known_elements(bank_->value(value).type);
   if (count == 0 || count > max_computed_elements) return nullptr;
-  if (evaluator_.kept_elements() > max_kept_elements) evaluator_ = evaluator_of(*bank_);
+  if (evaluator_.kept_elements() > max_kept_elements) evaluator_.forget();
   double elements = 0;
   for (const NodeId id : bank_->live_nodes({&value, 1})) {
     if (evaluator_.is_kept(bank_->node(id).outputs[0])) continue;
@@ -141,10 +149,11 @@ const ConstantComparison::Sample& ConstantComparison::sample(ValueId value) {
 std::optional<double> ConstantComparison::difference(ValueId a, ValueId b, bool is_read_as_computed) {
   if (a == b) return 0;
   const Node &first_node = bank_->node_of(a), &second_node = bank_->node_of(b);
-  const bool are_stored = first_node.kind == Node::Kind::Constant && second_node.kind == Node::Kind::Constant;
+  const bool is_first_stored = first_node.kind == Node::Kind::Constant,
+             is_second_stored = second_node.kind == Node::Kind::Constant;
   const ValueType& type = bank_->value(a).type;
-  if (are_stored || !first_node.constant || !second_node.constant || !type || type != bank_->value(b).type ||
-      !is_float(type.data_type))
+  if ((is_first_stored && is_second_stored && !stored_are_rounded_) || !first_node.constant || !second_node.constant ||
+      !type || type != bank_->value(b).type || !is_float(type.data_type))
     return std::nullopt;
   if (!sample(a).is_accurate || !sample(b).is_accurate) return std::nullopt;
   const std::vector<Tracked> first = sample(a).elements;  // a copy, because the table may grow
@@ -170,10 +179,7 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b, bool 
   if (!agreement.difference) return std::nullopt;
   const bool is_same = is_read_as_computed ? *agreement.difference == 0 : agreement.is_identical;
   if (are_of_one && !is_same) return std::nullopt;
-  const bool is_first_stored = first_node.kind == Node::Kind::Constant;
-  if ((is_first_stored || second_node.kind == Node::Kind::Constant) &&
-      !stands_for(is_first_stored ? b : a, is_first_stored ? a : b))
-    return std::nullopt;
+  if ((is_first_stored && !stands_for(b, a)) || (is_second_stored && !stands_for(a, b))) return std::nullopt;
   return agreement.difference;
 }
 

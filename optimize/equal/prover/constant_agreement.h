@@ -20,6 +20,9 @@ namespace rulemill::optimize {
 /// Elements may differ by this many times the bound of the errors of the arithmetic that makes them.
 inline constexpr double max_constant_errors = 2;
 
+/// Roundoffs between an element of a stored constant that is read as rounded, and the number that it stands for.
+inline constexpr double max_stored_roundoffs = 8;
+
 /// Returns the multiply-adds of a node, and of its scalar functions the operations.
 double work_of_node(const GraphBank& bank, NodeId id, const GraphEvaluator& at_sizes);
 
@@ -42,6 +45,10 @@ class ConstantComparison {
     each_accurate_ = true;
     agreements_.clear();
   }
+
+  /// Stored constants are read as rounded from other numbers, as programs do that fold them in different ways: those of
+  /// both models may agree, too.
+  void read_as_rounded();
 
   /// The constants that either model stores. What a model computes from its own is not within rounding of one that it
   /// stores, too: that difference is part of what it computes.
@@ -94,7 +101,7 @@ class ConstantComparison {
   const GraphBank* bank_;
   GraphEvaluator evaluator_;  // keeps the last constants
   double work_ = 0, max_work_ = algebra::Tracked::infinite;
-  bool each_accurate_ = false;
+  bool each_accurate_ = false, stored_are_rounded_ = false;
   std::set<ValueId> stored_[2];
   std::unordered_map<ValueId, Sample> samples_;
   std::map<std::pair<ValueId, ValueId>, Agreement> agreements_;  // of constants with agreeing samples

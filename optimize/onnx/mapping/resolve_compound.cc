@@ -320,13 +320,20 @@ Resolved resolve_product(const NodeQuery& query, GraphBank& bank) {
   return result ? Resolved(parts.finish(*result)) : parts.reason();
 }
 
-/// The shape of ONNX's Expand may have a 1 where the input's dimension stays; its result has the whole shape.
+/// The shape of ONNX's Expand may have a 1, or no dimension, where the input's stays; that of its operator is whole.
 Resolved resolve_expand(const NodeQuery& query, GraphBank& bank) {
   NodeParts parts(query, bank, "its shape does not fit its input");
-  const auto is_number = [](const algebra::Poly& dim) { return dim.constant().has_value(); };
-  if (query.outputs.size() != 1 || !query.outputs[0] || !std::ranges::all_of(*query.outputs[0], is_number))
-    return parts.reason();
-  const auto result = parts.add("Expand", {parts.typed_input(0), NodeParts::integers(*query.outputs[0])});
+  const auto input = parts.typed_input(0);
+  const auto& given = query.description.constant_inputs;
+  if (!input || given.size() < 2 || !given[1]) return parts.reason();
+  algebra::Shape shape = parts.shape(*input), sizes = given[1]->integers;
+  for (algebra::Shape* each : {&shape, &sizes})
+    each->insert(each->begin(), std::max(shape.size(), sizes.size()) - each->size(), Poly(1));
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] != Poly(1) && sizes[d] != Poly(1) && shape[d] != sizes[d]) return parts.reason();
+    if (shape[d] == Poly(1)) shape[d] = sizes[d];
+  }
+  const auto result = parts.add("Expand", {input, NodeParts::integers(shape)});
   return result ? Resolved(parts.finish(*result)) : parts.reason();
 }
 
