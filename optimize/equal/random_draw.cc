@@ -29,12 +29,13 @@ constexpr double max_drawn_elements = 1 << 26;
 
 std::vector<algebra::Atom> open_sizes_of(const GraphBank& bank, std::span<const ValueId> roots) {
   std::set<algebra::Atom> found;
+  const auto add = [&](const std::vector<algebra::Poly>& sizes) {
+    for (const algebra::Poly& size : sizes)
+      for (const algebra::Atom atom : bank.symbols().atoms(size)) found.insert(atom);
+  };
   for (const NodeId id : bank.live_nodes(roots)) {
-    for (const ValueId output : bank.node(id).outputs) {
-      for (const algebra::Poly& dim : bank.value(output).type.value_or({})) {
-        for (const algebra::Atom atom : bank.symbols().atoms(dim)) found.insert(atom);
-      }
-    }
+    add(bank.node(id).sizes);
+    for (const ValueId output : bank.node(id).outputs) add(bank.value(output).type.value_or({}));
   }
   return {found.begin(), found.end()};
 }

@@ -10,7 +10,7 @@
 
 namespace rulemill::optimize {
 
-/// Returns the open dimensions of the types of these values and of all values that they depend on.
+/// Returns the open sizes of the types of these values and of all values that they depend on, and of their nodes.
 std::vector<algebra::Atom> open_sizes_of(const GraphBank& bank, std::span<const ValueId> roots);
 
 /// The draw with one number. Equal numbers give equal elements.

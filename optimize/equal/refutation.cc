@@ -91,15 +91,21 @@ class RefutationSearch {
   }
 
  private:
-  /// Returns true if the value is a function of the inputs by definitions only.
+  /// Returns true if the value is a function of the inputs by definitions only: also of no size that an opaque node
+  /// determines, which may not be any number.
   bool is_computable(ValueId value, const ImportedModel& model) const {
-    return std::ranges::all_of(bank_.live_nodes(std::span(&value, 1)), [&](NodeId id) {
-      const Node& node = bank_.node(id);
-      if (node.kind == Node::Kind::Opaque) return false;
-      const bool is_input = std::ranges::find(model.inputs, node.outputs[0]) != model.inputs.end();
-      if (node.kind == Node::Kind::Input && !is_input) return false;
-      return std::ranges::all_of(node.outputs, [&](ValueId output) { return bank_.value(output).type.has_value(); });
-    });
+    const std::vector<algebra::Atom> given = open_sizes_of(bank_, model.inputs),
+                                     used = open_sizes_of(bank_, {&value, 1});
+    const auto is_given = [&](algebra::Atom size) { return std::ranges::find(given, size) != given.end(); };
+    return std::ranges::all_of(used, is_given) &&
+           std::ranges::all_of(bank_.live_nodes(std::span(&value, 1)), [&](NodeId id) {
+             const Node& node = bank_.node(id);
+             if (node.kind == Node::Kind::Opaque) return false;
+             const bool is_input = std::ranges::find(model.inputs, node.outputs[0]) != model.inputs.end();
+             if (node.kind == Node::Kind::Input && !is_input) return false;
+             return std::ranges::all_of(node.outputs,
+                                        [&](ValueId output) { return bank_.value(output).type.has_value(); });
+           });
   }
 
   void try_draw() {

@@ -170,6 +170,9 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b, bool 
   if (is_new) {
     const auto before = elements_of(a), after = elements_of(b);
     if (!before || !after) return std::nullopt;
+    const auto sign = [](double element) { return std::signbit(element); };  // of 0, which decides about infinity
+    if (is_first_stored && is_second_stored && !std::ranges::equal(before->values, after->values, {}, sign, sign))
+      return std::nullopt;
     known->second.is_identical = before->values == after->values;
     known->second.difference =
         largest_difference(before->values.size(), type.data_type, are_small, each_accurate_,
