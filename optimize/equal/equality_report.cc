@@ -91,7 +91,8 @@ std::string open_text(const EqualityResult& result) {
            ", which may be undefined at some inputs\n";
   if (result.rounded_constants > 0)
     text += fmt::format(
-        "equal up to the rounding of stored constants: elements of {} stand for numbers within {} roundoffs of them\n",
+        "equal up to the rounding of stored constants: elements of {} stand for others, within {} roundoffs of the "
+        "largest element\n",
         result.rounded_constants, max_stored_roundoffs);
   if (!result.open) return text;
   const OpenRegion& open = *result.open;

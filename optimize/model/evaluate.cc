@@ -119,7 +119,9 @@ GraphEvaluator::TensorPtr GraphEvaluator::stored(const Node& node) const {
   TensorPtr tensor = bank_->tensor(node.source);
   if (constant_errors_ == 0 || !is_float(bank_->value(node.outputs[0]).type.data_type)) return tensor;
   auto rounded = std::make_shared<algebra::Tensor>(*tensor);
-  for (const double value : rounded->values) rounded->errors.push_back(constant_errors_ * std::abs(value));
+  double largest = 0;
+  for (const double value : rounded->values) largest = std::max(largest, std::abs(value));
+  rounded->errors.assign(rounded->values.size(), constant_errors_ * largest);
   return rounded;
 }
 

@@ -170,8 +170,9 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b, bool 
   if (is_new) {
     const auto before = elements_of(a), after = elements_of(b);
     if (!before || !after) return std::nullopt;
-    const auto sign = [](double element) { return std::signbit(element); };  // of 0, which decides about infinity
-    if (is_first_stored && is_second_stored && !std::ranges::equal(before->values, after->values, {}, sign, sign))
+    // The sign of 0 decides about infinity.
+    const auto is_same = [](double x, double y) { return x != y || std::signbit(x) == std::signbit(y); };
+    if (is_first_stored && is_second_stored && !std::ranges::equal(before->values, after->values, is_same))
       return std::nullopt;
     known->second.is_identical = before->values == after->values;
     known->second.difference =
