@@ -117,7 +117,8 @@ def compare(path, folder, options):
     if process.returncode not in (0, 1):
         return {"verdict": "failed", "why": process.stderr.strip().split("\n")[-1], "seconds": seconds}
     found = json.loads(report.read_text())
-    return {"verdict": found["verdict"], "why": process.stdout.strip(), "seconds": seconds}
+    verdict = found["verdict"] + (", but for rounding of constants" if "rounded_constants" in found else "")
+    return {"verdict": verdict, "why": process.stdout.strip(), "seconds": seconds}
 
 
 def main():

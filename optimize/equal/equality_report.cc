@@ -92,7 +92,7 @@ std::string open_text(const EqualityResult& result) {
   if (result.rounded_constants > 0)
     text += fmt::format(
         "equal up to the rounding of stored constants: elements of {} stand for others, within {} roundoffs of the "
-        "largest element\n",
+        "largest in their row\n",
         result.rounded_constants, max_stored_roundoffs);
   if (!result.open) return text;
   const OpenRegion& open = *result.open;

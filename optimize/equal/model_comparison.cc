@@ -134,8 +134,8 @@ class ModelComparison {
     records_ = records;
     try {
       if (show() || !refutes) return std::move(result_);
+      show_with_rounded_constants();  // before models are evaluated, which may take all of the time
       refute();
-      if (result_.verdict == EqualityResult::Verdict::NotShown) show_with_rounded_constants();
     } catch (const runtime::Interrupted&) {
       if (!context_.is_time_over()) throw;
       result_.evaluation = fmt::format("the time limit of {} s is over", options_.time_limit);

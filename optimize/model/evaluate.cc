@@ -119,9 +119,13 @@ GraphEvaluator::TensorPtr GraphEvaluator::stored(const Node& node) const {
   TensorPtr tensor = bank_->tensor(node.source);
   if (constant_errors_ == 0 || !is_float(bank_->value(node.outputs[0]).type.data_type)) return tensor;
   auto rounded = std::make_shared<algebra::Tensor>(*tensor);
-  double largest = 0;
-  for (const double value : rounded->values) largest = std::max(largest, std::abs(value));
-  rounded->errors.assign(rounded->values.size(), constant_errors_ * largest);
+  const std::size_t row = tensor->shape.empty() ? 1 : static_cast<std::size_t>(tensor->shape.back());
+  for (std::size_t begin = 0; begin < tensor->values.size(); begin += row) {
+    double largest = 0;
+    for (const double value : std::span(tensor->values).subspan(begin, row))
+      largest = std::max(largest, std::abs(value));
+    rounded->errors.insert(rounded->errors.end(), row, constant_errors_ * largest);
+  }
   return rounded;
 }
 

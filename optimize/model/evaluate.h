@@ -26,8 +26,8 @@ class GraphEvaluator {
   GraphEvaluator(const GraphBank& bank, Sizes sizes, Source source, Precision precision = Precision::Float64)
       : bank_(&bank), sizes_(std::move(sizes)), source_(std::move(source)), precision_(precision) {}
 
-  /// Elements of stored constants have errors of this many roundoffs of the largest: they are rounded from other
-  /// numbers.
+  /// Elements of stored constants have errors of this many roundoffs of the largest in their row, along the last axis:
+  /// they are rounded from other numbers.
   void set_constant_errors(double roundoffs) { constant_errors_ = roundoffs; }
   /// Throws Error if a node is ill-typed at these sizes.
   TensorPtr value(ValueId id);

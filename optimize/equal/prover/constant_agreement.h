@@ -20,7 +20,7 @@ namespace rulemill::optimize {
 /// Elements may differ by this many times the bound of the errors of the arithmetic that makes them.
 inline constexpr double max_constant_errors = 2;
 
-/// Roundoffs, of the largest element, between one of a stored constant that is read as rounded and what it stands for.
+/// Roundoffs of the largest element of a row between one that is read as rounded and what it stands for.
 inline constexpr double max_stored_roundoffs = 8;
 
 /// Returns the multiply-adds of a node, and of its scalar functions the operations.
