@@ -46,6 +46,7 @@ def ConstantLikeMatcher : NativeCodeCall<"constant">;
 """
 _KINDS = {"Op": 'Op<Missing_Dialect, "{0}">', "Attr": 'Attr<CPred<"true">>', "Type": 'Type<CPred<"true">>', "Constraint": 'Constraint<CPred<"true">>',
           "Pred": 'CPred<"true">', "ConstantStrAttr": 'ConstantStrAttr<StrAttr, "{0}">', "ConstantAttr": 'ConstantAttr<StrAttr, "{0}">'}
+_IS_OPERATOR = re.compile(r"Op(V\d+)?$")
 _MAX_MISSING = 2000
 
 
@@ -90,7 +91,7 @@ def _declared(message: str, text: str) -> Optional[Tuple[str, str]]:
     found = re.search(r"Variable not defined: '(\w+)'", message)
     if found:
         name = found[1]
-        kind = "Op" if name.endswith("Op") else "ConstantStrAttr" if "_AF_" in name else "Attr" if re.search("Attr|Value", name) else "Type"
+        kind = "Op" if _IS_OPERATOR.search(name) else "ConstantStrAttr" if "_AF_" in name else "Attr" if re.search("Attr|Value", name) else "Type"
         return name, f"def {name} : {_KINDS[kind].format(name)};"
     found = re.search(r"is of type \w+; expected type (\w+): (\w+)", message)
     if found and found[1] in _KINDS:
@@ -177,7 +178,7 @@ class _Writer:
         prefix, _, operator = name.partition("_")
         forms = self._table.get(self._table["dialects"].get(prefix, prefix), {}).get(operator)
         if forms is None:
-            raise NotExpressible(f"operator {name}" if name.endswith("Op") else f"native code {name}")
+            raise NotExpressible(f"operator {name}" if _IS_OPERATOR.search(name) else f"native code {name}")
         problem = ""
         for form in [forms] if isinstance(forms, str) else forms:
             try:
