@@ -58,6 +58,12 @@ SETTINGS = {"default": {}, "frozen": {"freezing": True, "cpp.weight_prepack": Fa
             "more": {"pre_grad_fusion_options": SPLITS, "post_grad_fusion_options": AFTER, "efficient_conv_bn_eval_fx_passes": True}}
 
 
+def copied(module):
+    graph = torch.fx.Graph()
+    graph.output(graph.graph_copy(module.graph, {}))
+    return torch.fx.GraphModule(module, graph)
+
+
 class Compiled(Exception):
     """All passes ran."""
 
@@ -72,10 +78,8 @@ class Chain:
         module = graph if isinstance(graph, torch.fx.GraphModule) else graph.owning_module
         if self._depth or module is None or any(node.op == "call_module" for node in module.graph.nodes):
             return
-        copied = torch.fx.Graph()
-        copied.output(copied.graph_copy(module.graph, {}))
         try:
-            self.graphs.append((after, torch.fx.GraphModule(module, copied)))
+            self.graphs.append((after, copied(module)))
         except SyntaxError:  # the text of the graph is no program of Python
             self.graphs.append((after, None))
 
@@ -153,6 +157,7 @@ def chains(model, arguments, settings):
 
     def backend(graph, inputs):
         chain = Chain()
+        kept = copied(graph)  # as the passes change the graph
         with contextlib.ExitStack() as stack:
             for patch in chain.hooks():
                 stack.enter_context(patch)
@@ -163,7 +168,7 @@ def chains(model, arguments, settings):
                     if not isinstance(getattr(error, "inner_exception", error), Compiled) and "Compiled" not in repr(error):
                         raise
         found.append((chain, inputs))
-        return graph.forward
+        return kept.forward
 
     torch._dynamo.reset()
     with torch.no_grad(), config.patch({"force_disable_caches": True, **settings}):
