@@ -8,7 +8,7 @@ KERNELBENCH is a clone of its repository. Modules are made small as bench/kernel
 gradients, up to the generation of code. A graph is noted wherever torch's own GraphTransformObserver begins or ends, and around a few passes
 without one; what changes between two of these places is a pass, too, such as the decompositions. Two graphs of the same calls are `unchanged`;
 others are compared by `rulemill.torch.equal`, for all values of inputs and weights (frozen: for the weights as they are). `frozen`: with
-Inductor's freezing; `more`: with the passes that it has but does not run by default. Each module has a process, with 60 s of processor
+Inductor's freezing; `more`: with the passes that it has but does not run by default. Each module has a process, with 45 s of processor
 time. --part K/N: each Nth module. --table prints what `bench/results/inductor-passes-2026-12-01.md` has."""
 
 import argparse
@@ -35,7 +35,7 @@ from torch._inductor import compile_fx, config  # noqa: E402
 from torch.fx.passes.graph_transform_observer import GraphTransformObserver  # noqa: E402
 
 #: Seconds of processor time of each process.
-LIMIT = 60
+LIMIT = 45
 #: Seconds of one search for a proof.
 SECONDS = 5
 #: Functions of torch that change a graph without an observer: module and name.
@@ -176,6 +176,10 @@ def chains(model, arguments, settings):
     return found
 
 
+#: Numbers of all calls that were seen, by what they are computed from.
+_NUMBERS = {}
+
+
 def calls(graph):
     """What identifies a graph: its calls by what they are computed from. In their order, if a call may change something in place."""
     places, known = {}, {}
@@ -197,14 +201,11 @@ def calls(graph):
         return list(known)
     keys = {place: key for key, place in known.items()}
 
-    def text(place, seen={}):  # noqa: B006 (one table for all graphs: equal calls have equal numbers)
-        op, target, args, _ = keys[place]
-        args = re.sub(r"%(\d+)", lambda found: f"#{numbers[int(found[1])]}", args)
-        return seen.setdefault((op, target, args), len(seen))
-
     numbers = {}
     for place in sorted(keys):
-        numbers[place] = text(place)
+        op, target, args, _ = keys[place]
+        args = re.sub(r"%(\d+)", lambda found: f"#{numbers[int(found[1])]}", args)
+        numbers[place] = _NUMBERS.setdefault((op, target, args), len(_NUMBERS))
     return numbers[places[next(iter(graph.graph.find_nodes(op="output")))]]
 
 
