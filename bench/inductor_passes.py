@@ -7,13 +7,15 @@
 KERNELBENCH is a clone of its repository. Modules are made small as bench/kernelbench.py makes them, and compiled by torch for the CPU, without
 gradients, up to the generation of code. A graph is noted wherever torch's own GraphTransformObserver begins or ends, and around a few passes
 without one; what changes between two of these places is a pass, too, such as the decompositions. Two graphs of the same calls are `unchanged`;
-others are compared by `rulemill.torch.equal`, for all values of inputs and weights (frozen: for the weights as they are). `frozen`: with
+others are compared by `rulemill.torch.equal`, for all values of inputs and weights (frozen: for the weights as they are), and what it does not show
+is run in float64. `frozen`: with
 Inductor's freezing; `more`: with the passes that it has but does not run by default. Each module has a process, with 45 s of processor
 time. --part K/N: each Nth module. --table prints what `bench/results/inductor-passes-2026-12-01.md` has."""
 
 import argparse
 import collections
 import contextlib
+import copy
 import functools
 import importlib
 import json
@@ -38,6 +40,8 @@ from torch.fx.passes.graph_transform_observer import GraphTransformObserver  # n
 LIMIT = 45
 #: Seconds of one search for a proof.
 SECONDS = 5
+#: What the results of graphs that are not shown to be equal may differ by in float64.
+APART = 1e-5
 #: Functions of torch that change a graph without an observer: module and name.
 UNOBSERVED = [("fx_passes.pre_grad", "numpy_compat_normalization"), ("fx_passes.pre_grad", "sink_cat_after_pointwise"),
               ("fx_passes.quantization", "quant_lift_up"), ("fx_passes.joint_graph", "canonicalize_aten_ir_passes"),
@@ -247,10 +251,26 @@ def compared(pairs, known):
         except Exception as error:  # noqa: BLE001
             status, reason = "not expressible", f"{type(error).__name__}: {error}"
         reason = reason.partition(", inductor_passes.py")[0]
+        apart = in_float64(before, after, inputs_of(before, given)) if status in ("not shown", "not expressible") else None
+        if apart is not None and apart > APART:
+            status, reason = "different", f"in float64 by {apart:.1e} of the largest element"
         results.append({"pass": name, "status": status, "reason": reason[:600], "seconds": round(time.process_time() + children() - begin, 2),
                         **({"before": before.code, "after": after.code} if status != "equal" else {})})
         known[repr(keys)] = results[-1]
     return results
+
+
+def in_float64(before, after, inputs):
+    """How far the results of both are apart in float64, of the largest element; None where one does not run so."""
+    try:
+        results = []
+        for graph in (copied(before), copied(after)):
+            graph = copy.deepcopy(graph).double()
+            with torch.no_grad():
+                results.append(graph(*(each.double() if each.is_floating_point() else each.clone() for each in inputs)))
+        return max(((a.double() - b.double()).abs().max() / (a.double().abs().max() + 1e-30)).item() for a, b in zip(*results))
+    except Exception:  # noqa: BLE001 (whatever the graphs raise)
+        return None
 
 
 def children():

@@ -71,6 +71,20 @@ class Passes(unittest.TestCase):
                 result = passes.compared([(name, before, damaged, given)], {})[0]
                 self.assertEqual(result["status"], "different", result)
 
+    def test_what_differs_in_float64_is_different(self):
+        """A factor of each channel that torch 2.15 folds along the inputs of a transposed convolution."""
+        made = []
+        for dim in (0, 1):
+            graph, shape = torch.fx.Graph(), [1] * 4
+            shape[dim] = 4
+            x, w, s = (graph.placeholder(name) for name in "xws")
+            w = graph.call_function(aten.mul.Tensor, (w, graph.call_function(aten.reshape.default, (s, shape))))
+            graph.output((graph.call_function(aten.convolution.default, (x, w, None, [1, 1], [0, 0], [1, 1], True, [0, 0], 1)), ))
+            made.append(torch.fx.GraphModule({}, graph))
+        given = [torch.randn(2, 4, 5, 5), torch.randn(4, 4, 3, 3), 1 + 0.003 * torch.rand(4)]
+        self.assertGreater(passes.in_float64(*made, given), passes.APART)
+        self.assertLess(passes.in_float64(made[0], passes.copied(made[0]), given), 1e-12)
+
     def test_graphs_of_the_same_calls_in_another_order_are_one(self):
         def graph(first, second):
             made = torch.fx.Graph()
