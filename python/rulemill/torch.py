@@ -181,7 +181,7 @@ def _compare(before: Function, after: Function, arguments: Arguments, rules: Any
              options: Mapping[str, Any]) -> Comparison:
     with tempfile.TemporaryDirectory(prefix="rulemill-") as name:
         folder = pathlib.Path(name)
-        pair, sizes = torch_export.export_pair(before, after, arguments, folder)
+        pair, sizes = torch_export.export_pair(before, after, arguments, folder, definitions)
         answers: List[Comparison] = []
         for simplified in torch_export.forms(pair):
             try:

@@ -22,7 +22,7 @@ def definition(function: Callable[..., Any], arguments: Arguments, name: Optiona
     name = name or _name_of(function)
     with tempfile.TemporaryDirectory(prefix="rulemill-") as scratch:
         folder = pathlib.Path(scratch)
-        (exported, ), sizes = torch_export.export_all({name: function}, arguments, folder)
+        (exported, ), sizes = torch_export.export_all({name: function}, arguments, folder, definitions=definitions)
         report = _imported(exported, folder / f"{name}.onnx", arguments.labels, {"name": name, "definitions": definitions})
     missing = [label for label in arguments.labels if _identifier(label) not in report["inputs"]]
     if missing:

@@ -9,7 +9,7 @@ import copy
 import inspect
 import pathlib
 import re
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import onnx
 import torch
@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from . import torch_program
 from .errors import Error, InputError
+from .program import PathLike
 from .torch_arguments import CONSTANTS, Arguments, Size, distinct_sizes
 from .torch_checks import Refused, check_effects, check_guards, check_inputs, check_numbers, names_of_sizes
 from .torch_hooks import frames_of_users, quiet, registry_made_once
@@ -57,8 +58,9 @@ class Exported:
     """A function as an ONNX model, in the file `path`. `types`: of the results; `places`: where the function computes a value, by the
     names of values and nodes; `note`: why the model was not run beside the function, or empty."""
 
-    def __init__(self, name: str, flat: Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size]) -> None:
-        self.name, self._flat, self.path = name, flat, folder / f"{name}.onnx"
+    def __init__(self, name: str, flat: Flat, folder: pathlib.Path, arguments: Arguments, sizes: Mapping[str, Size],
+                 definitions: Optional[PathLike] = None) -> None:
+        self.name, self._flat, self.path, self._definitions = name, flat, folder / f"{name}.onnx", definitions
         self._arguments, self._sizes = arguments, sizes
         self.places: Dict[str, str] = {}
         self.note = ""
@@ -85,7 +87,7 @@ class Exported:
     def _read(self) -> Any:
         """The model by the definitions; None if they do not read each call."""
         try:
-            proto, self._program = torch_program.model_of(self._traced)
+            proto, self._program = torch_program.model_of(self._traced, self._definitions)
             return proto
         except torch_program.NotRead:
             return None
@@ -162,8 +164,8 @@ def forms(models: Sequence[Exported]) -> Iterator[bool]:
 
 
 def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes: Mapping[str, Size],
-           folder: pathlib.Path) -> Exported:
-    """Exports a function, and runs the model beside it. Raises Refused if it depends on where the sizes are in their ranges."""
+           folder: pathlib.Path, definitions: Optional[PathLike] = None) -> Exported:
+    """Exports a function, read by these definitions, and runs the model beside it. Raises Refused if it depends on where the sizes are in their ranges."""
     if isinstance(function, torch.nn.Module):
         try:
             function = copy.deepcopy(function)  # a module may change itself while it runs
@@ -172,7 +174,7 @@ def export(name: str, function: Callable[..., Any], arguments: Arguments, sizes:
     flat = Flat(function, arguments)
     with _captured_tensors_kept(name, function):
         _run_once(name, flat, arguments)
-        return Exported(name, flat, folder, arguments, sizes)
+        return Exported(name, flat, folder, arguments, sizes, definitions)
 
 
 @contextlib.contextmanager
@@ -342,13 +344,14 @@ def checked_pair(before: Exported, after: Exported) -> None:
 
 
 def export_pair(before: Callable[..., Any], after: Callable[..., Any], arguments: Arguments,
-                folder: pathlib.Path) -> Tuple[List[Exported], Dict[str, Size]]:
+                folder: pathlib.Path, definitions: Optional[PathLike] = None) -> Tuple[List[Exported], Dict[str, Size]]:
     """Both functions as models, as `export_all` does; their results must have the same structures, constants and types."""
-    return export_all({"before": before, "after": after}, arguments, folder, lambda pair: checked_pair(*pair))
+    return export_all({"before": before, "after": after}, arguments, folder, lambda pair: checked_pair(*pair), definitions)
 
 
 def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments, folder: pathlib.Path,
-               check: Callable[[List[Exported]], None] = lambda models: None) -> Tuple[List[Exported], Dict[str, Size]]:
+               check: Callable[[List[Exported]], None] = lambda models: None,
+               definitions: Optional[PathLike] = None) -> Tuple[List[Exported], Dict[str, Size]]:
     """Functions as models, and the ranges of the sizes for which they stand: from 1; or from 2, those that a refusal of 1 names, or
     all."""
     ranges = arguments.sizes
@@ -356,7 +359,7 @@ def export_all(functions: Mapping[str, Callable[..., Any]], arguments: Arguments
     problem, sizes = Refused(""), ranges
     for attempt in range(3):
         try:
-            models = [export(name, function, arguments, sizes, folder) for name, function in functions.items()]
+            models = [export(name, function, arguments, sizes, folder, definitions) for name, function in functions.items()]
             check(models)
             return models, dict(sizes)
         except Refused as refused:

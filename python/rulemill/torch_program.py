@@ -79,14 +79,29 @@ def composites(definitions: Optional[PathLike]) -> FrozenSet[str]:
 
 def decomposed(program: Any, kept: FrozenSet[str]) -> Any:
     """The program over the core operators of ATen and those that are kept, with the conversions of types that PyTorch does inside of calls
-    as calls."""
+    as calls. PyTorch's calls beside ATen (`prims`) are what it itself computes them by."""
     from torch.onnx._internal.exporter import _fx_passes
     table = torch.export.default_decompositions()
     for call in [call for call in table.keys() if str(call) in kept]:
         table.pop(call)
+    for call in {node.target for node in program.graph.nodes if getattr(node.target, "namespace", "") == "prims"}:
+        if hasattr(call, "impl_aten") and str(call) not in _CONVERSIONS and torch.Tag.nondeterministic_seeded not in call.tags:
+            table[call] = call.impl_aten if "force_stride_order" not in str(call) else _in_another_order
+    table[torch.ops.aten.var_mean.correction] = _var_mean
     program = program.run_decompositions(table)
     _fx_passes.insert_type_promotion_nodes(program.graph_module)
     return program
+
+
+def _var_mean(x: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Two calls of ATen for one, as definitions have one result."""
+    dim = list(range(x.dim())) if dim is None else dim
+    return torch.ops.aten.var.correction(x, dim, correction=correction, keepdim=keepdim), torch.ops.aten.mean.dim(x, dim, keepdim)
+
+
+def _in_another_order(x: torch.Tensor, stride: Any) -> torch.Tensor:
+    """Where elements lie is no part of what a call computes."""
+    return torch.ops.aten.clone.default(x)
 
 
 def to_tensor_proto(tensor: torch.Tensor, name: str) -> Any:

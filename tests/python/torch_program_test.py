@@ -25,6 +25,8 @@ except (ImportError, rulemill.Error):
     torch = None
 
 if torch:
+    import torch._inductor.inductor_prims  # which registers some of `prims`
+
     torch.manual_seed(0)
     X, IMAGE, ROWS = torch.randn(3, 4), torch.randn(2, 3, 7, 9), {0: Dim("n")}
     INTS, TRUTH = torch.tensor([2, 0, 3, 1]), torch.tensor([True, False, True, False])
@@ -68,6 +70,14 @@ if torch:
         (lambda q, k, m: F.scaled_dot_product_attention(q, k, k, attn_mask=m), torch.randn(1, 2, 3, 4), torch.randn(1, 2, 5, 4), torch.randn(3, 5)),
         (lambda q, k: F.scaled_dot_product_attention(q, k, k, attn_mask=torch.ones(3, 5).tril().bool()), torch.randn(2, 3, 4), torch.randn(2, 5, 4)),
         (lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), torch.randn(2, 2, 3, 4)),
+        (lambda x: (F.pad(x, (1, 2)), F.pad(x, (1, 0, 0, 2), value=0.5), F.pad(x[None], (0, 1)), F.pad(x[None], (2, 0, 1, 3))), X),
+        (lambda x: (F.pad(x, (1, 2, 0, 3), value=-1), F.pad(x[None], (1, 0, 2, 1, 0, 3))), IMAGE),
+        (lambda x: (*torch.var_mean(x, (2, 3), correction=0, keepdim=True), *torch.var_mean(x, (1, 2, 3), correction=0, keepdim=True),
+                    *torch.var_mean(x, 3, correction=0, keepdim=True)), IMAGE),
+        # Calls that Inductor's passes write.
+        (lambda x: torch.ops.prims._low_memory_max_pool_with_offsets(x, [3, 2], [2, 2], [1, 0], [1, 1], False)[0], IMAGE),
+        (lambda x: torch.ops.prims.inductor_force_stride_order(x * 2, [1, 3]), X),
+        (lambda x: (torch.ops.prims.fma(x, x, x), torch.ops.prims.rev(x, [1])), X),
     ]
     DYNAMIC = [
         (lambda x: x.sum(0) / x.shape[0], X),
@@ -120,6 +130,26 @@ class Programs(unittest.TestCase):
                 module, model = self.read(Function(function), *tensors, shapes=(tuple(ROWS for _ in tensors),))
                 for rows in (2, 3, 7):
                     self.compare(module, model, [torch.randn(rows, *tensor.shape[1:]) for tensor in tensors])
+
+    def test_own_definitions_are_read(self):
+        def length(x, y):
+            return torch.hypot(x, y)
+
+        def written_out(x, y):
+            return (x * x + y * y).sqrt()
+
+        with tempfile.TemporaryDirectory() as folder:
+            own = f'include "{ROOT}/data/operators"\noperator length(x[d...], y[d...])\n  is sqrt(add(square(x), square(y)))\n  aten hypot.default\n'
+            (pathlib.Path(folder) / "own.op").write_text(own, encoding="utf-8")
+            program, path = torch.export.export(Function(length), (X, X + 1), strict=False), pathlib.Path(folder) / "model.onnx"
+            with self.assertRaises(rulemill.torch.NotRead):
+                rulemill.torch.read(program, path)
+            rulemill.torch.read(program, path, folder)
+            self.compare(length, onnx.load(str(path)), [X, X + 1])
+            self.assertEqual(rulemill.torch.equal(length, written_out, (X, X + 1), definitions=folder).status, "equal")
+            self.assertEqual(rulemill.torch.prove(length, written_out, x="m n", y="m n", definitions=folder).status, "equal")
+            wrong = rulemill.torch.equal(length, lambda x, y: (x * x - y * y).abs().sqrt(), (X, X + 1), definitions=folder)
+            self.assertEqual(wrong.status, "different")
 
     def test_a_call_without_a_definition_is_named(self):
         for function, tensor, message in REFUSED:
