@@ -73,7 +73,7 @@ def from_attribute(value, kind, is_list):
     if kind == "ScalarTypeType":
         return next(dtype for dtype, number in torch_program.ONNX_TYPES.items() if number == value)
     if kind == "BoolType":
-        return bool(value)
+        return [bool(each) for each in value] if is_list else bool(value)
     if is_list or not isinstance(value, (list, tuple)):
         return list(value) if is_list else value
     if len(value) != 1:
@@ -84,7 +84,7 @@ def from_attribute(value, kind, is_list):
 def results(node, values):
     """The results of eager PyTorch that the node has."""
     found = operator_of(node.op_type)(**arguments(node, values))
-    found = [found] if isinstance(found, torch.Tensor) else list(found)
+    found = [found] if isinstance(found, torch.Tensor) else [each for each in found if each is not None]
     return found[:len(node.output)]
 
 
