@@ -354,7 +354,9 @@ OPERATORS: Dict[str, Callable[..., Result]] = {
     "rulemill.torch.ImageGradient": _image_gradient,
     "rulemill.torch.KernelCentre": _centre,
     "rulemill.torch.KernelGradient": _kernel_gradient,
+    "rulemill.torch.ScaledChannels": lambda node, x, scale: x * scale.reshape(-1, *[1] * (x.dim() - 2)),
     "rulemill.torch.ScaledFilters": lambda node, kernel, scale: kernel * scale.reshape(-1, *[1] * (kernel.dim() - 1)),
+    "rulemill.torch.ShiftedChannels": lambda node, x, shift: x + shift.reshape(-1, *[1] * (x.dim() - 2)),
     "rulemill.torch.WindowGradient": _window_gradient,
 }
 

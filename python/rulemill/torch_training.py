@@ -22,7 +22,7 @@ from . import torch_export, torch_operators, torch_program, torch_rewriting
 from .torch_export import Refused
 from .torch_joining import VAR_MEAN, Joined, changes, is_effect, reached
 
-#: A rewriting may save this many times the bytes for the backward pass that it saved before.
+#: A rewriting may need this many times the bytes between the passes, of arguments and what is saved for the backward pass, as before.
 _MAX_SAVED = 1.1
 _MAX_ROUNDS = 20
 Node = torch.fx.Node
@@ -52,7 +52,8 @@ class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
                 if late := (kept_after - kept_before) & _changed(gm, kept_after):
                     raise Refused(f"the backward pass would read {min(late)} after it is changed")
                 line += f"; bytes saved for the backward pass: {bytes_after}, before {bytes_before}"
-                if bytes_after > _MAX_SAVED * bytes_before:
+                others = sum(each.numel() * each.element_size() for each in self.inputs)
+                if bytes_after + others > _MAX_SAVED * (bytes_before + others):
                     raise Refused(f"it would save {bytes_after} bytes for the backward pass in place of {bytes_before}")
                 self.line = line
                 return after
