@@ -156,11 +156,9 @@ double Calibration::pass_seconds(double bytes) const {
 std::filesystem::path calibration_file(const std::filesystem::path& folder, const std::string& runtime) {
   utsname machine{};
   if (uname(&machine) != 0) return {};
-  for (const std::string& name : {runtime, std::string("onnxruntime")}) {
-    const std::filesystem::path file = folder / fmt::format("{}-{}.toml", name, machine.machine);
-    if (std::filesystem::exists(file)) return file;
-  }
-  return {};
+  std::filesystem::path file = folder / fmt::format("{}-{}.toml", runtime, machine.machine);
+  if (!std::filesystem::exists(file)) file = folder / fmt::format("onnxruntime-{}.toml", machine.machine);
+  return std::filesystem::exists(file) ? file : std::filesystem::path();
 }
 
 }  // namespace rulemill::optimize

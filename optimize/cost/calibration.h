@@ -59,8 +59,7 @@ class Calibration {
   std::map<std::string, Entry> entries_;
 };
 
-/// Returns the folder's file for this machine's processor, "RUNTIME-PROCESSOR.toml", or else that of onnxruntime; empty
-/// if there is none.
+/// Returns the folder's file for a runtime on this machine's processor, or else for onnxruntime; empty if there is none.
 std::filesystem::path calibration_file(const std::filesystem::path& folder, const std::string& runtime);
 
 }  // namespace rulemill::optimize

@@ -21,7 +21,7 @@ from .errors import Error, InputError
 from .program import PathLike
 
 DOMAIN = "aten"
-#: Of what ONNX lacks, such as gradients of convolutions.
+#: The domain of operators that ONNX lacks, such as gradients of convolutions.
 OWN_DOMAIN = "rulemill.torch"
 #: Of the written models; definitions name operators of ONNX up to it.
 OPSET = 23
