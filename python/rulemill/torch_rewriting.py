@@ -151,7 +151,9 @@ def _with_strides(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
         return tensor
     order = sorted(range(like.dim()), key=lambda axis: (like.stride(axis), like.shape[axis]), reverse=True)
     found = tensor.permute(order).contiguous().permute([order.index(axis) for axis in range(like.dim())])
-    return found if found.stride() == like.stride() else tensor.new_empty_strided(like.shape, like.stride()).copy_(tensor)
+    if any(mine != theirs for mine, theirs, size in zip(found.stride(), like.stride(), like.shape) if size > 1):
+        return tensor.new_empty_strided(like.shape, like.stride()).copy_(tensor)
+    return found if found.stride() == like.stride() else found.as_strided(like.shape, like.stride())
 
 
 def _compare(expected: Sequence[torch.Tensor], found: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],

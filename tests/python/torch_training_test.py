@@ -249,8 +249,7 @@ class Training(Case):
                 self.assertFalse([node for node in read if "convolution" in str(node.target)])
 
     def test_convolutions_of_one_image_merge_in_both_passes(self):
-        module, calls = self.made(lambda: Kernels([(3, 3), (1, 1)], channels=32)), []
-        module.norms.requires_grad_(False)
+        module, calls = self.made(lambda: Kernels([(3, 3), (1, 1)], False, 32)), []
         def counted(graph, inputs, config_patches):
             partition = config_patches["custom_partitioner_fn"]
             def kept(*args, **settings):
@@ -259,7 +258,7 @@ class Training(Case):
                 return both
             return uncompiled(graph, inputs, {"custom_partitioner_fn": kept})
         with mock.patch("torch._inductor.compile_fx.compile_fx", side_effect=counted):
-            self.assert_steps_are_equal(lambda each: each, module, lambda each: each, [torch.randn(2, 32, 20, 21, dtype=torch.float64)])
+            self.assert_steps_are_equal(lambda each: each, module, lambda each: each, [torch.randn(4, 32, 28, 28, dtype=torch.float64)])
         self.assertEqual([calls.count(f"aten.{name}.default") for name in ("convolution", "convolution_backward")], [1, 1], self.lines)
 
     def test_losses_are_read_with_the_module(self):
