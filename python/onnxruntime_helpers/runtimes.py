@@ -46,13 +46,13 @@ class OpenvinoSession:
         return [results[port] for port in self.model.outputs]
 
 
-def torch_session(path, threads, _=True, is_double=False):
+def torch_session(path, threads, optimized=True, is_double=False):
     """A model, without open sizes, as PyTorch computes its nodes one by one."""
     try:
         from torch_nodes import TorchSession
     except ImportError as error:
         raise CannotRun(f"PyTorch cannot be imported: {one_line(error)}")
-    return TorchSession(path, threads, is_double)
+    return TorchSession(path, threads, is_double, not optimized)
 
 
 def import_openvino():

@@ -23,12 +23,13 @@ class Info:
 
 
 class TorchSession:
-    """`is_double`: whether numbers in floating point become those of 64 bits."""
+    """`is_double`: whether numbers in floating point become those of 64 bits. `is_rounded`: whether inputs are rounded another way, which
+    shows how far results are rounding alone, such as the gradient of a summand in front of a normalization."""
 
-    def __init__(self, path, threads, is_double):
+    def __init__(self, path, threads, is_double, is_rounded):
         model = onnx.load_model_from_string(path) if isinstance(path, bytes) else onnx.load(path)
         torch.set_num_threads(threads)
-        self.graph, self.is_double = model.graph, is_double
+        self.graph, self.is_double, self.is_rounded = model.graph, is_double, is_rounded
         self.constants = {each.name: onnx.numpy_helper.to_array(each) for each in self.graph.initializer}
         for node in self.graph.node:
             if node.op_type == "Constant":
@@ -53,6 +54,10 @@ class TorchSession:
 
     def run(self, _, feeds):
         values = {name: self._tensor(array) for name, array in {**self.constants, **feeds}.items()}
+        generator = torch.Generator().manual_seed(0)
+        for name in feeds if self.is_rounded else ():
+            if values[name].is_floating_point():
+                values[name] *= 1 + 8 * torch.finfo(values[name].dtype).eps * torch.randn(values[name].shape, generator=generator).to(values[name].dtype)
         for node in self.graph.node:
             given = [values[name] if name else None for name in node.input]
             if node.op_type == "Constant":
