@@ -206,7 +206,7 @@ def compare_one(case, number, model, makers, weights):
             nodes.add(makers[name])
             pending += model.graph.node[makers[name]].input
     part.node.extend(model.graph.node[each] for each in sorted(nodes))
-    if any(node.domain == DOMAIN for node in part.node):
+    if any(node.domain in (DOMAIN, torch_program.OWN_DOMAIN) for node in part.node):
         return None
     part.input.extend(each for each in model.graph.input if each.name in names)
     part.output.extend(onnx.helper.make_empty_tensor_value_info(f"{number}.{name}") for name in case.node.output)
