@@ -45,6 +45,34 @@ class RepVGG(nn.Module):
         return F.relu(sum(norm(branch) for norm, branch in zip(self.normalizations, branches)))
 
 
+class Frozen(nn.Module):
+    """Branches with kernels of these sizes, and the image itself if asked for, each with its frozen normalization, in fine-tuning."""
+
+    def __init__(self, channels, sizes, has_identity=False):
+        super().__init__()
+        self.convolutions = nn.ModuleList(nn.Conv2d(channels, channels, size, padding=[each // 2 for each in size], bias=False) for size in sizes)
+        self.normalizations = nn.ModuleList(nn.BatchNorm2d(channels) for _ in range(len(sizes) + has_identity)).eval().requires_grad_(False)
+        for norm in self.normalizations:
+            norm.running_mean.normal_(0, 0.1), norm.running_var.uniform_(0.5, 1.5)
+        self.has_identity = has_identity
+
+    def forward(self, x):
+        branches = [*(convolution(x) for convolution in self.convolutions), *([x] if self.has_identity else [])]
+        return F.relu(sum(norm(branch) for norm, branch in zip(self.normalizations, branches)))
+
+
+def repvgg_frozen(channels):
+    return Frozen(channels, [(3, 3), (1, 1)], True)
+
+
+def mobileone_frozen(channels):
+    return Frozen(channels, [(3, 3)] * 4 + [(1, 1)], True)
+
+
+def acnet_frozen(channels):
+    return Frozen(channels, [(3, 3), (1, 3), (3, 1)])
+
+
 class Adapter(nn.Module):
     """A linear layer with an adapter of low rank that is not merged."""
 
@@ -244,7 +272,9 @@ BLOCKS = {"repvgg_block": (RepVGG, 64, (1, 64, 56, 56)), "adapter": (Adapter, 76
 STEPS = {"perceptron": (Perceptron, 256, (64, 256)), "lora": (LoRA, 768, (4, 64, 768)), "last_row": (LastRow, 192, (8, 197, 192)),
          "attention": (Layer, 128, (4, 64, 128)), "bert": (Bert, 128, (4, 64)), "vit": (ViT, 128, (4, 3, 64, 64)), "mixer": (Mixer, 128, (4, 64, 128)),
          "llama": (Llama, 128, (4, 64)), "lstm": (LSTM, 128, (32, 4, 128)), "repvgg_block": (RepVGG, 32, (4, 32, 28, 28)),
-         "resnet_block": (ResNet, 32, (4, 32, 28, 28)), "densenet_block": (DenseNet, 32, (4, 32, 28, 28)), "inception": (Inception, 32, (4, 32, 28, 28))}
+         "resnet_block": (ResNet, 32, (4, 32, 28, 28)), "densenet_block": (DenseNet, 32, (4, 32, 28, 28)), "inception": (Inception, 32, (4, 32, 28, 28)),
+         "repvgg_frozen": (repvgg_frozen, 32, (4, 32, 28, 28)), "mobileone_frozen": (mobileone_frozen, 32, (4, 32, 28, 28)),
+         "acnet_frozen": (acnet_frozen, 32, (4, 32, 28, 28))}
 
 
 def made(name):

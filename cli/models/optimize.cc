@@ -53,7 +53,7 @@ constexpr double min_gain_without_benchmark = 0.05;
 
 /// Domains of the operators that each runtime has besides those of ONNX.
 const std::map<std::string, std::set<std::string>> runtime_domains = {
-    {"any", {}}, {"onnxruntime", {"com.microsoft"}}, {"openvino", {}}};
+    {"any", {}}, {"onnxruntime", {"com.microsoft"}}, {"openvino", {}}, {"torch", {"rulemill.torch"}}};
 
 /// Keeps measured costs in the user's cache folder unless a table is given.
 void set_cached_cost_table(optimize::Options& options) {
@@ -100,10 +100,10 @@ void run(Context& context, const OptimizeOptions& given) {
   if (given.provider != "cpu" && given.runtime != "onnxruntime") {
     throw runtime::UsageError("--provider", given.provider + " needs --runtime onnxruntime");
   }
-  const bool is_openvino = given.runtime == "openvino";
-  if (is_openvino || given.provider != "cpu") {
-    const std::string& runtime = is_openvino ? given.runtime : given.provider;
-    optimize::require_runtime(verifier_command(), runtime, is_openvino ? "--runtime" : "--provider");
+  const bool is_other = given.runtime == "openvino" || given.runtime == "torch";
+  if (is_other || given.provider != "cpu") {
+    const std::string& runtime = is_other ? given.runtime : given.provider;
+    optimize::require_runtime(verifier_command(), runtime, is_other ? "--runtime" : "--provider");
     options.verification.runtime = options.benchmark.runtime = runtime;
   }
   options.rules.assign(given.rules.begin(), given.rules.end());
@@ -112,7 +112,7 @@ void run(Context& context, const OptimizeOptions& given) {
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
   options.runtime_fusions = data_folder() / "runtimes" / "onnxruntime.patterns";
-  options.calibration = optimize::calibration_file(data_folder() / "runtimes");
+  options.calibration = optimize::calibration_file(data_folder() / "runtimes", given.runtime);
   options.domains = runtime_domains.at(given.runtime);
   options.search.method = searches.at(given.search);
   std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
@@ -207,8 +207,8 @@ void add_search_options(CLI::App& command, Options& options, OptimizeOptions& gi
   command
       .add_option("--runtime", given.runtime,
                   "runtime that will run the result: any; onnxruntime, whose own operators (domain com.microsoft) "
-                  "are then used where they are cheaper; or openvino, in which models are then compared and timed")
-      ->check(one_of("runtime", {"any", "onnxruntime", "openvino"}));
+                  "are then used where they are cheaper; openvino or torch, in which models are then compared")
+      ->check(one_of("runtime", {"any", "onnxruntime", "openvino", "torch"}));
   command
       .add_option(
           "--provider", given.provider,

@@ -153,10 +153,11 @@ double Calibration::pass_seconds(double bytes) const {
   return seconds("Relu", bytes / bytes_per_element).value_or(0);
 }
 
-std::filesystem::path calibration_file(const std::filesystem::path& folder) {
+std::filesystem::path calibration_file(const std::filesystem::path& folder, const std::string& runtime) {
   utsname machine{};
   if (uname(&machine) != 0) return {};
-  const std::filesystem::path file = folder / fmt::format("onnxruntime-{}.toml", machine.machine);
+  std::filesystem::path file = folder / fmt::format("{}-{}.toml", runtime, machine.machine);
+  if (!std::filesystem::exists(file)) file = folder / fmt::format("onnxruntime-{}.toml", machine.machine);
   return std::filesystem::exists(file) ? file : std::filesystem::path();
 }
 

@@ -59,7 +59,7 @@ class Calibration {
   std::map<std::string, Entry> entries_;
 };
 
-/// Returns the folder's file for this machine's processor, "onnxruntime-PROCESSOR.toml"; empty if there is none.
-std::filesystem::path calibration_file(const std::filesystem::path& folder);
+/// Returns the folder's file for a runtime on this processor, or else for onnxruntime; empty if there is none.
+std::filesystem::path calibration_file(const std::filesystem::path& folder, const std::string& runtime);
 
 }  // namespace rulemill::optimize

@@ -1,4 +1,4 @@
-"""The runtimes in which models are timed and compared: onnxruntime, its providers for a GPU, and OpenVINO where its package is installed.
+"""The runtimes in which models are timed and compared: onnxruntime, its providers for a GPU, and OpenVINO and PyTorch where they are installed.
 
 A runtime is a function of a model's path and a number of threads. It returns an object with the methods of an onnxruntime session that
 the helpers use: get_inputs(), get_outputs() and run(None, feeds)."""
@@ -46,6 +46,15 @@ class OpenvinoSession:
         return [results[port] for port in self.model.outputs]
 
 
+def torch_session(path, threads, optimized=True, is_double=False):
+    """A model, without open sizes, as PyTorch computes its nodes one by one."""
+    try:
+        from torch_nodes import TorchSession
+    except ImportError as error:
+        raise CannotRun(f"PyTorch cannot be imported: {one_line(error)}")
+    return TorchSession(path, threads, is_double, not optimized)
+
+
 def import_openvino():
     try:
         import openvino
@@ -74,7 +83,7 @@ def check_provider(name):
         raise CannotRun(f"onnxruntime {onnxruntime.__version__} has no {PROVIDERS[name][0]}, only {', '.join(available)}")
 
 
-RUNTIMES = {"onnxruntime": session, "openvino": OpenvinoSession,
+RUNTIMES = {"onnxruntime": session, "openvino": OpenvinoSession, "torch": torch_session,
             **{name: functools.partial(provider_session, name) for name in PROVIDERS}}
 
 
@@ -103,6 +112,8 @@ def why_unusable(query):
     try:
         if query["runtime"] == "openvino":
             import_openvino()
+        elif query["runtime"] == "torch":
+            torch_session(smallest_model(), 1)
         elif query["runtime"] in PROVIDERS:
             provider_session(query["runtime"], smallest_model(), 1)
         return ""
@@ -113,6 +124,8 @@ def why_unusable(query):
 def add_name(answer, query):
     """Adds the name and version of another runtime than onnxruntime on the CPU, whose name a helper sends when it starts."""
     name = query.get("runtime")
+    if name == "torch":
+        answer["runtime"] = "PyTorch"
     if name == "openvino":
         try:
             answer["runtime"] = f"openvino {import_openvino().__version__.partition('-')[0]}"

@@ -73,7 +73,7 @@ def from_attribute(value, kind, is_list):
     if kind == "ScalarTypeType":
         return next(dtype for dtype, number in torch_program.ONNX_TYPES.items() if number == value)
     if kind == "BoolType":
-        return bool(value)
+        return [bool(each) for each in value] if is_list else bool(value)
     if is_list or not isinstance(value, (list, tuple)):
         return list(value) if is_list else value
     if len(value) != 1:
@@ -84,7 +84,7 @@ def from_attribute(value, kind, is_list):
 def results(node, values):
     """The results of eager PyTorch that the node has."""
     found = operator_of(node.op_type)(**arguments(node, values))
-    found = [found] if isinstance(found, torch.Tensor) else list(found)
+    found = [found] if isinstance(found, torch.Tensor) else [each for each in found if each is not None]
     return found[:len(node.output)]
 
 
@@ -206,7 +206,7 @@ def compare_one(case, number, model, makers, weights):
             nodes.add(makers[name])
             pending += model.graph.node[makers[name]].input
     part.node.extend(model.graph.node[each] for each in sorted(nodes))
-    if any(node.domain == DOMAIN for node in part.node):
+    if any(node.domain in (DOMAIN, torch_program.OWN_DOMAIN) for node in part.node):
         return None
     part.input.extend(each for each in model.graph.input if each.name in names)
     part.output.extend(onnx.helper.make_empty_tensor_value_info(f"{number}.{name}") for name in case.node.output)

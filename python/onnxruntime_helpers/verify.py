@@ -17,7 +17,7 @@ from boundaries import UNIT_ROUNDOFF, Boundary, where_defined
 from constants import evaluate
 from models import (DYNAMIC_SIZES, LARGE_BYTES, CannotRun, bytes_on_disk, feeds_of, given_feeds, mapped_session, one_line, serve, session,
                     try_run)
-from runtimes import add_name, runtime_of, why_unusable
+from runtimes import add_name, runtime_of, torch_session, why_unusable
 from same_bits import compare_bits
 
 import numpy as np
@@ -111,9 +111,12 @@ def distance(a, b, scale_of):
 class Reference:
     """The model in float64, for one input at least and for more while time remains."""
 
-    def __init__(self, path, threads, folder):
+    def __init__(self, path, threads, folder, runtime):
         self.session, self.name, self.reason, self.seconds = None, "", "", 0.0
         try:
+            if runtime is torch_session:
+                self.session, self.name = runtime(path, threads, is_double=True), "PyTorch in float64"
+                return
             from float64_copy import Copy
 
             copy = Copy(path)
@@ -164,9 +167,9 @@ class Verification:
         self.query, self.choices, threads = query, choices, os.cpu_count() or 1
         query = query if choices is None else {**query, **choices.models}
         # The first, because making a copy takes more memory than keeping it.
-        self.reference = Reference(query["before"], threads, os.path.dirname(query["after"]))
+        self.reference = Reference(query["before"], threads, os.path.dirname(query["after"]), runtime_of(query))
         is_large = bytes_on_disk(query["before"]) > LARGE_BYTES
-        unoptimized_session = mapped_session if is_large else session
+        unoptimized_session = torch_session if runtime_of(query) is torch_session else mapped_session if is_large else session
         load = mapped_session if is_large and runtime_of(query) is session else runtime_of(query)
         try:
             self.unoptimized, self.optimized = unoptimized_session(query["before"], threads, False), load(query["before"], threads)

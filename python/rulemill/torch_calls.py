@@ -48,7 +48,7 @@ class _Model:
         self.constants = {each.name: onnx.numpy_helper.to_array(each) for each in proto.graph.initializer}
         for node in proto.graph.node:
             if node.op_type == "Constant":
-                self.constants[node.output[0]] = numpy.asarray(_constant(node))
+                self.constants[node.output[0]] = constant(node)
         self.results = [self.name(output.name) for output in proto.graph.output]
 
     def name(self, value: str) -> str:
@@ -57,7 +57,7 @@ class _Model:
         return self._names.get(value, value)
 
 
-def _constant(node: Any) -> Any:
+def constant(node: Any) -> Any:
     value = onnx.helper.get_attribute_value(node.attribute[0])
     return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else numpy.asarray(
         value, dtype=numpy.float32 if "float" in node.attribute[0].name else numpy.int64)
@@ -86,6 +86,8 @@ class Calls:
         self._lifted = {target: program.constants[target] for target in stored.values() if target in program.constants and target not in weights}
         self.constants: List[torch.Tensor] = []
         self._places: Dict[str, int] = {}
+        given = {value: self._after.name(value) for node in self._after.nodes for value in node.input}
+        self._constants = {value: self._after.constants[name] for value, name in given.items() if name in self._after.constants}
         self._steps = self._plan()
 
     def _plan(self) -> List[_Step]:
@@ -168,7 +170,7 @@ class Calls:
             if isinstance(step.node, torch.fx.Node):
                 values[step.outputs[0]] = self._run(step.node, {**stored, **{name: values[given] for name, given in step.leaves.items()}})
             else:
-                found = call(self._described(step.node), [values[self._after.name(value)] if value else None for value in step.node.input])
+                found = call(described(step.node, self._constants), [values[self._after.name(value)] if value else None for value in step.node.input])
                 values.update({name: tensor for name, tensor in zip(step.outputs, found) if name})
         return [values[name] for name in self._after.results]
 
@@ -189,12 +191,14 @@ class Calls:
             values[last.name] = last.target(*args, **kwargs)  # type: ignore[operator]
         return values[node.name]
 
-    def _described(self, node: Any) -> OnnxNode:
-        attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
-        attributes = {name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()}
-        arrays = [self._after.constants.get(self._after.name(value)) if value else None for value in node.input]
-        numbers = [array.reshape(-1).tolist() if array is not None and array.size <= _MAX_NUMBERS else None for array in arrays]
-        return OnnxNode(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, attributes, len(node.output), numbers)
+
+def described(node: Any, constants: Mapping[str, Any]) -> OnnxNode:
+    """An ONNX node, for `torch_operators.call`."""
+    attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    attributes = {name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()}
+    arrays = [constants.get(value) if value else None for value in node.input]
+    numbers = [array.reshape(-1).tolist() if array is not None and array.size <= _MAX_NUMBERS else None for array in arrays]
+    return OnnxNode(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, attributes, len(node.output), numbers)
 
 
 def _without_duplicates(graph: torch.fx.Graph) -> torch.fx.Graph:
@@ -225,4 +229,4 @@ def _tensor(array: Any) -> torch.Tensor:
     return torch.from_numpy(numpy.array(array, order="C"))
 
 
-__all__ = ["Calls"]
+__all__ = ["Calls", "constant", "described"]

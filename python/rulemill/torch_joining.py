@@ -13,6 +13,7 @@ from .torch_export import Refused
 
 Node = torch.fx.Node
 VAR_MEAN = torch.ops.aten.var_mean.correction
+_GRADIENTS = torch.ops.aten.convolution_backward.default
 
 
 def is_effect(node: Node) -> bool:
@@ -54,6 +55,7 @@ class Joined:
         self._graph._codegen = copy.deepcopy(self._joint.graph._codegen)
         self._check_order(nodes, last)
         _join_moments(self._graph)
+        _join_gradients(self._graph)
         module = torch.fx.GraphModule(self._joint, self._graph)
         module.meta = dict(self._joint.meta)
         values = [node.meta["val"] for node in self._graph.find_nodes(op="placeholder")]
@@ -128,6 +130,45 @@ def _join_moments(graph: torch.fx.Graph) -> None:
         for part, each in zip(parts, (node, mean)):
             each.replace_all_uses_with(part)
             graph.erase_node(each)
+
+
+def _join_gradients(graph: torch.fx.Graph) -> None:
+    """Makes the gradients of one convolution, of its image, its kernel and its summands, one call again, as before `_decomposed`."""
+    calls = graph.find_nodes(op="call_function", target=_GRADIENTS)
+    places = {node: place for place, node in enumerate(graph.nodes)}
+    sums = {node.args[0]: node for node in graph.find_nodes(op="call_function", target=torch.ops.aten.sum.dim_IntList)
+            if list(node.args[1]) == [0, *range(2, node.args[0].meta["val"].dim())] and not any(node.args[2:])}
+    for kernel in [each for each in calls if list(each.args[-1]) == [False, True, False]]:
+        y, x = kernel.args[:2]
+        image = next((each for each in calls if list(each.args[-1]) == [True, False, False] and each.args[3:-1] == kernel.args[3:-1]
+                      and each.args[0] is y and _is_same(each.args[1], x) and _is_same(kernel.args[2], each.args[2])), None)
+        bias = sums.pop(y, None)
+        parts = [image, kernel, bias]
+        weights = image.args[2] if image is not None else kernel.args[2]
+        given = max(places.get(each, len(places)) for each in (y, x, weights))
+        users = [user for part in parts[:2] if part is not None for each in part.users for user in each.users] + list(bias.users if bias is not None else ())
+        if (image is None and bias is None) or any(places.get(user, -1) <= given for user in users):
+            continue
+        first = next(each for each in graph.nodes if places.get(each, -1) == given).next
+        with graph.inserting_before(first):
+            sizes = None if bias is None else [kernel.args[2].meta["val"].shape[0]]
+            joined = graph.call_function(_GRADIENTS, (y, x, weights, sizes, *kernel.args[4:-1], [part is not None for part in parts]))
+            outputs = [graph.call_function(operator.getitem, (joined, number)) if part is not None else None for number, part in enumerate(parts)]
+        for number, part in enumerate(parts[:2]):
+            for each in list(part.users if part is not None else ()):
+                each.replace_all_uses_with(outputs[number])
+                graph.erase_node(each)
+            if part is not None:
+                graph.erase_node(part)
+                calls.remove(part)
+        if bias is not None:
+            bias.replace_all_uses_with(outputs[2])
+            graph.erase_node(bias)
+
+
+def _is_same(found: Node, needed: Node) -> bool:
+    """Whether the first tensor is the second one, or a new one of its form, of which sizes alone matter."""
+    return found is needed or "empty" in str(found.target) and found.meta["val"].shape == needed.meta["val"].shape
 
 
 def _of_gradients(graph: torch.fx.Graph) -> Set[Node]:

@@ -96,6 +96,51 @@ def _transposed_convolution(node: OnnxNode, x: Tensor, kernel: Tensor, bias: Opt
     return y
 
 
+def gradients(y: Tensor, x: Tensor, kernel: Tensor, settings: Sequence[Any], mask: Sequence[bool]) -> Any:
+    """The gradients of a convolution of x; `settings`: stride, padding, dilation, and the number of groups."""
+    stride, padding, dilation, groups = settings
+    return torch.ops.aten.convolution_backward(y, x, kernel, None, stride, padding, dilation, False, [0] * len(stride), groups, mask)
+
+
+def _same(node: OnnxNode, rows: int, columns: int, groups: int) -> Sequence[Any]:
+    if rows % 2 == 0 or columns % 2 == 0:
+        raise Refused(f"{node.operator} of an even kernel")
+    return [node.attributes["stride"]] * 2, [rows // 2, columns // 2], [1, 1], groups
+
+
+def _image_gradient(node: OnnxNode, y: Tensor, kernel: Tensor) -> Tensor:
+    channels, rows, columns = (node.attributes[name] for name in ("channels", "rows", "columns"))
+    x = y.new_empty(y.shape[0], channels, rows, columns)  # whose size is all that matters
+    found: Tensor = gradients(y, x, kernel, _same(node, *kernel.shape[2:], channels // kernel.shape[1]), [True, False, False])[0]
+    return found
+
+
+def _kernel_gradient(node: OnnxNode, y: Tensor, x: Tensor) -> Tensor:
+    channels, rows, columns = (node.attributes[name] for name in ("channels", "rows", "columns"))
+    kernel = y.new_empty(y.shape[1], channels, rows, columns)
+    found: Tensor = gradients(y, x, kernel, _same(node, rows, columns, x.shape[1] // channels), [False, True, False])[1]
+    return found
+
+
+def _window_gradient(node: OnnxNode, y: Tensor, x: Tensor, kernel: Tensor) -> Tensor:
+    settings = [*(node.attributes[name] for name in ("strides", "pads", "dilations")), x.shape[1] // kernel.shape[1]]
+    found: Tensor = gradients(y, x, kernel, settings, [False, True, False])[1]
+    return found
+
+
+def _enlarged(node: OnnxNode, kernel: Tensor) -> Tensor:
+    sizes = [node.attributes["rows"], node.attributes["columns"]]
+    front = [(size - 1) // 2 - (own - 1) // 2 for size, own in zip(sizes, kernel.shape[2:])]
+    return _padded(kernel, front, [size - own - first for size, own, first in zip(sizes, kernel.shape[2:], front)])
+
+
+def _centre(node: OnnxNode, kernel: Tensor) -> Tensor:
+    sizes = [node.attributes["rows"], node.attributes["columns"]]
+    for axis, (size, own) in enumerate(zip(sizes, kernel.shape[2:]), 2):
+        kernel = kernel.narrow(axis, (own - 1) // 2 - (size - 1) // 2, size)
+    return kernel
+
+
 def _pooled_mean(node: OnnxNode, x: Tensor) -> Tensor:
     kernel = list(node.attributes["kernel_shape"])
     strides, dilations, front, back = _window(node, x, kernel)
@@ -305,6 +350,14 @@ OPERATORS: Dict[str, Callable[..., Result]] = {
     "Transpose": lambda node, x: x.permute(node.attributes.get("perm", list(range(x.dim()))[::-1])),
     "Unsqueeze": _unsqueeze,
     "Where": lambda node, condition, a, b: torch.where(condition, a, b),
+    "rulemill.torch.EnlargedKernel": _enlarged,
+    "rulemill.torch.ImageGradient": _image_gradient,
+    "rulemill.torch.KernelCentre": _centre,
+    "rulemill.torch.KernelGradient": _kernel_gradient,
+    "rulemill.torch.ScaledChannels": lambda node, x, scale: x * scale.reshape(-1, *[1] * (x.dim() - 2)),
+    "rulemill.torch.ScaledFilters": lambda node, kernel, scale: kernel * scale.reshape(-1, *[1] * (kernel.dim() - 1)),
+    "rulemill.torch.ShiftedChannels": lambda node, x, shift: x + shift.reshape(-1, *[1] * (x.dim() - 2)),
+    "rulemill.torch.WindowGradient": _window_gradient,
 }
 
 

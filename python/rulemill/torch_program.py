@@ -21,6 +21,8 @@ from .errors import Error, InputError
 from .program import PathLike
 
 DOMAIN = "aten"
+#: The domain of operators that ONNX lacks, such as gradients of convolutions.
+OWN_DOMAIN = "rulemill.torch"
 #: Of the written models; definitions name operators of ONNX up to it.
 OPSET = 23
 IR_VERSION = 10
@@ -210,6 +212,8 @@ class ProgramWriter:
         if isinstance(value, torch.Tensor) and 0 in [size for size in value.shape if not isinstance(size, torch.SymInt)]:
             raise NotRead(f"{what}: its result has a dimension of size 0, which no definition has", calls=[what])
         outputs = [node.name] if isinstance(value, torch.Tensor) else self._outputs_of(node)
+        if node.target is torch.ops.aten.convolution_backward.default:  # whose mask says which gradient it is
+            outputs = [each for each in outputs if each]
         self._values[node.name] = node.name
         self.graph.node.append(onnx.helper.make_node(what.partition(".")[2], inputs, outputs, name=node.name, domain=DOMAIN))
         self.graph.node[-1].attribute.extend(attributes)
@@ -398,7 +402,8 @@ def _add_places(model: Any, program: Any) -> None:
 
 def to_model(graph: Any) -> Any:
     """A model with this graph of nodes of ONNX and of the domain "aten"."""
-    sets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid(DOMAIN, 1)]
+    names = ["", DOMAIN, *([OWN_DOMAIN] if any(node.op_type.startswith("convolution_backward") for node in graph.node) else [])]
+    sets = [onnx.helper.make_opsetid(name, 1 if name else OPSET) for name in names]
     return onnx.ModelProto(graph=graph, opset_import=sets, ir_version=IR_VERSION, producer_name="rulemill.torch")
 
 
@@ -430,5 +435,5 @@ def check_calls(model: Any, report: Mapping[str, Any]) -> None:
                   nodes=[each.name for each in left])
 
 
-__all__ = ["DOMAIN", "NotRead", "ONNX_TYPES", "ProgramWriter", "check_calls", "composites", "is_input", "kind_of", "model_of", "read", "to_model",
+__all__ = ["DOMAIN", "NotRead", "ONNX_TYPES", "OWN_DOMAIN", "ProgramWriter", "check_calls", "composites", "is_input", "kind_of", "model_of", "read", "to_model",
            "to_tensor_proto", "written"]

@@ -87,7 +87,7 @@ def _optimized(path: pathlib.Path, folder: pathlib.Path, rules: Optional[Sequenc
     words = program.option_words({"rules": rules})
     if inputs is not None:
         tensors.write_npz(folder / "inputs.npz", {f"arg.{place}": tensor.numpy() for place, tensor in enumerate(inputs)})
-        words += ["--inputs", str(folder / "inputs.npz"), "--verify-inputs", "1", "--verifier", "rules", "--min-gain", str(_MIN_GAIN)]
+        words += ["--inputs", str(folder / "inputs.npz"), "--verify-inputs", "1", "--runtime", "torch", "--min-gain", str(_MIN_GAIN)]
     fired: Dict[str, int] = collections.Counter()
     source, warning = clean, ""
     for _ in range(1 if inputs is None else _MAX_SEARCHES):
@@ -149,7 +149,11 @@ def _with_strides(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """The same numbers with the strides of another tensor."""
     if tensor.stride() == like.stride() or tensor.shape != like.shape or 0 in like.stride():
         return tensor
-    return tensor.new_empty_strided(like.shape, like.stride()).copy_(tensor)
+    order = sorted(range(like.dim()), key=lambda axis: (like.stride(axis), like.shape[axis]), reverse=True)
+    found = tensor.permute(order).contiguous().permute([order.index(axis) for axis in range(like.dim())])
+    if any(mine != theirs for mine, theirs, size in zip(found.stride(), like.stride(), like.shape) if size > 1):
+        return tensor.new_empty_strided(like.shape, like.stride()).copy_(tensor)
+    return found if found.stride() == like.stride() else found.as_strided(like.shape, like.stride())
 
 
 def _compare(expected: Sequence[torch.Tensor], found: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],

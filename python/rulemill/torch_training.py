@@ -18,11 +18,11 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import torch_export, torch_program, torch_rewriting
+from . import torch_export, torch_operators, torch_program, torch_rewriting
 from .torch_export import Refused
 from .torch_joining import VAR_MEAN, Joined, changes, is_effect, reached
 
-#: A rewriting may save this many times the bytes for the backward pass that it saved before.
+#: A rewriting may need this many times the bytes between the passes, of arguments and what is saved for the backward pass, as before.
 _MAX_SAVED = 1.1
 _MAX_ROUNDS = 20
 Node = torch.fx.Node
@@ -52,7 +52,8 @@ class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
                 if late := (kept_after - kept_before) & _changed(gm, kept_after):
                     raise Refused(f"the backward pass would read {min(late)} after it is changed")
                 line += f"; bytes saved for the backward pass: {bytes_after}, before {bytes_before}"
-                if bytes_after > _MAX_SAVED * bytes_before:
+                others = sum(each.numel() * each.element_size() for each in self.inputs)
+                if bytes_after + others > _MAX_SAVED * (bytes_before + others):
                     raise Refused(f"it would save {bytes_after} bytes for the backward pass in place of {bytes_before}")
                 self.line = line
                 return after
@@ -242,6 +243,8 @@ class _Parts:
                 call = _gradient_of_part(n)
                 if call:
                     return call[0](self.env[n.args[1]], *call[1:])  # type: ignore[index]
+                if n.target is torch.ops.aten.convolution_backward.default:
+                    return _gradients(*self.fetch_args_kwargs_from_env(n)[0])
                 if n.target is VAR_MEAN:
                     args, settings = self.fetch_args_kwargs_from_env(n)
                     return torch.ops.aten.var.correction(*args, **settings), torch.ops.aten.mean.dim(*args[:2], settings.get("keepdim", False))
@@ -258,6 +261,26 @@ class _Parts:
     def joined(self, found: Any, outputs: int) -> torch.fx.GraphModule:
         """The joint graph in which the rewritten calls stand for those that were read."""
         return Joined(self._joint, self._left, self.inputs, [*self.results, *self.operands], found, outputs).module()
+
+
+def _gradients(y: Any, x: Any, kernel: Any, _: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, extra: Any, groups: int,
+               mask: Sequence[bool]) -> Any:
+    """The gradients of a convolution of x, one call for each."""
+    found: List[Any] = [None, None, y.sum([0, *range(2, y.dim())]) if mask[2] else None]
+    settings = stride, padding, dilation, groups
+    reach = [(size - 1) * step + 1 for size, step in zip(kernel.shape[2:], dilation)]
+    is_same = not transposed and y.dim() == 4 and all(width % 2 and 2 * pad + 1 == width for pad, width in zip(padding, kernel.shape[2:])) \
+        and len(set(stride)) == 1 and set(dilation) == {1}
+    if mask[0] and transposed:
+        found[0] = torch.ops.aten.convolution(y, kernel, None, stride, padding, dilation, False, [0] * len(stride), groups)
+    elif mask[0] and is_same:
+        found[0] = torch_operators.gradients(y, x, kernel, settings, [True, False, False])[0]
+    elif mask[0]:
+        left = [(size + 2 * pad - width) % step for size, pad, width, step in zip(x.shape[2:], padding, reach, stride)]
+        found[0] = torch.ops.aten.convolution(y, kernel, None, stride, padding, dilation, True, left, groups)
+    if mask[1]:
+        found[1] = torch_operators.gradients(*((x, y) if transposed else (y, x)), kernel, settings, [False, True, False])[1]
+    return tuple(found)
 
 
 def _gradient_of_part(node: Node) -> Optional[Tuple[Any, ...]]:

@@ -126,6 +126,20 @@ if torch:
         def forward(self, x):
             return torch.cat([x, F.relu(self.a(x)), self.b(F.relu(x)), F.max_pool2d(x, 3, 1, 1)], 1)
 
+    class Kernels(nn.Module):
+        """Convolutions of one image, with their normalizations by frozen statistics or without."""
+
+        def __init__(self, sizes=((3, 3), (1, 3), (3, 1)), has_norms=True, channels=4, **settings):
+            super().__init__()
+            self.parts = nn.ModuleList(nn.Conv2d(channels, channels, size, padding=[each // 2 for each in size], bias=False, **settings) for size in sizes)
+            self.norms = nn.ModuleList(nn.BatchNorm2d(channels) if has_norms else nn.Identity() for _ in sizes).eval()
+
+        def forward(self, x):
+            return torch.tanh(sum(norm(part(x)) for norm, part in zip(self.norms, self.parts)))
+
+    def convolution(*args, **settings):
+        return lambda: nn.Sequential(nn.Conv2d(*args, **settings), nn.Tanh())
+
     class Counted(nn.Module):
         """Changes its buffer and its argument."""
 
@@ -153,9 +167,22 @@ if torch:
     MODULES = [
         ("", perceptron, numbers(7, 12)), (FIRED, LoRA, numbers(3, 4, 32)), (FIRED, Row, numbers(3, 9, 32)), (FIRED, lambda: Row(row=-2), numbers(3, 9, 32)),
         ("", Attention, numbers(2, 5, 16)), ("", lambda: Attention(is_row=True), numbers(2, 5, 16)), ("", Mixer, numbers(2, 6, 8)), ("", Words, words),
-        (FIRED, LSTM, numbers(3, 2, 8)), ("convolution_backward", RepVGG, numbers(2, 4, 5, 5)),
-        ("convolution_backward", Branches, numbers(2, 4, 5, 5)), (FIRED, Counted, numbers(3, 4, 32)),
+        (FIRED, LSTM, numbers(3, 2, 8)), ("", RepVGG, numbers(2, 4, 5, 5)), ("", Branches, numbers(2, 4, 5, 5)), (FIRED, Counted, numbers(3, 4, 32)),
         ("", lambda: nn.Sequential(nn.Linear(12, 16), nn.BatchNorm1d(16), nn.Linear(16, 3)), numbers(7, 12))]
+
+    # Modules with convolutions, and the shape of their argument.
+    CONVOLUTIONS = [
+        (Kernels, (2, 4, 5, 7)), (lambda: Kernels([(3, 3), (1, 1)], False), (2, 4, 6, 5)), (lambda: Kernels([(5, 5), (3, 3), (1, 1)], False), (1, 4, 3, 3)),
+        (lambda: Kernels([(3, 3), (3, 3), (1, 1)], False, groups=2), (2, 4, 5, 5)), (lambda: Kernels([(3, 3), (1, 1)], True, groups=4), (2, 4, 5, 4)),
+        (lambda: Kernels([(3, 3), (1, 1)], True, stride=2), (2, 4, 7, 6)), (lambda: Kernels([(7, 7), (1, 7), (7, 1)], False), (1, 4, 9, 8)),
+        (convolution(3, 4, 3, stride=2, padding=1), (2, 3, 6, 7)), (convolution(3, 4, 3, stride=3, padding=1), (2, 3, 8, 9)),
+        (convolution(3, 4, (2, 3), stride=(2, 1), padding=(1, 0)), (2, 3, 7, 6)), (convolution(4, 8, 3, padding=2, dilation=2, groups=2), (2, 4, 7, 7)),
+        (convolution(4, 4, 3, padding=4), (1, 4, 3, 3)), (convolution(4, 8, 3, groups=4, bias=False), (2, 4, 5, 5)), (convolution(3, 4, 1, stride=2), (2, 3, 5, 6)),
+        (lambda: nn.Sequential(nn.Conv1d(3, 4, 3, padding=1), nn.Tanh(), nn.Conv1d(4, 2, 2, stride=2)), (2, 3, 9)), (convolution(3, 4, 8, stride=8), (2, 3, 16, 17)),
+        (lambda: nn.Sequential(nn.Conv3d(2, 3, 3, padding=1, stride=2), nn.Tanh()), (1, 2, 5, 4, 6)),
+        (lambda: nn.Sequential(nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1), nn.Tanh()), (2, 3, 4, 5)),
+        (lambda: nn.Sequential(nn.ConvTranspose2d(4, 4, 2, stride=2, groups=2, bias=False), nn.Tanh()), (2, 4, 3, 5)),
+        (lambda: nn.Sequential(nn.Conv2d(3, 4, 3, padding=1).requires_grad_(False), nn.Conv2d(4, 4, 3, padding=1)), (2, 3, 5, 5))]
 
 
 @unittest.skipIf(torch is None, "SKIPPED: torch, onnxscript or onnxruntime is not installed")
@@ -211,6 +238,28 @@ class Training(Case):
                 self.assertEqual(len(self.lines), 1)
                 self.assertIn(text, self.lines[0])
                 self.assertNotIn("left to Inductor", self.lines[0])
+
+    def test_gradients_of_convolutions_are_read(self):
+        for number, (make, shape) in enumerate(CONVOLUTIONS):
+            with self.subTest(number):
+                module, read = self.made(make), set()
+                with mock.patch.object(torch_training._Parts, "unread", property(lambda parts: read.update(parts._left) or [])):  # pylint: disable=protected-access
+                    self.assert_steps_are_equal(lambda each: each, module, lambda each: each, [torch.randn(shape, dtype=torch.float64) for _ in range(2)])
+                self.assertNotIn("left to Inductor", self.lines[0])
+                self.assertFalse([node for node in read if "convolution" in str(node.target)])
+
+    def test_convolutions_of_one_image_merge_in_both_passes(self):
+        module, calls = self.made(lambda: Kernels([(3, 3), (1, 1)], False, 32)), []
+        def counted(graph, inputs, config_patches):
+            partition = config_patches["custom_partitioner_fn"]
+            def kept(*args, **settings):
+                both = partition(*args, **settings)
+                calls.extend(str(node.target) for each in both for node in each.graph.nodes)
+                return both
+            return uncompiled(graph, inputs, {"custom_partitioner_fn": kept})
+        with mock.patch("torch._inductor.compile_fx.compile_fx", side_effect=counted):
+            self.assert_steps_are_equal(lambda each: each, module, lambda each: each, [torch.randn(4, 32, 28, 28, dtype=torch.float64)])
+        self.assertEqual([calls.count(f"aten.{name}.default") for name in ("convolution", "convolution_backward")], [1, 1], self.lines)
 
     def test_losses_are_read_with_the_module(self):
         def loss(module):
