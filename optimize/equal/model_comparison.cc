@@ -136,6 +136,7 @@ class ModelComparison {
       if (show() || !refutes) return std::move(result_);
       show_with_rounded_constants();  // before models are evaluated, which may take all of the time
       refute();
+      if (result_.verdict == EqualityResult::Verdict::Different) result_.rounded_constants = 0;
     } catch (const runtime::Interrupted&) {
       if (!context_.is_time_over()) throw;
       result_.evaluation = fmt::format("the time limit of {} s is over", options_.time_limit);

@@ -26,6 +26,18 @@ from .torch_export import Exported, Flat, Refused, difference
 _MIN_GAIN, _MAX_SEARCHES = 0.01, 3
 #: A gradient that is zero but for rounding may differ by this many times as much as another rounding of the inputs changes it.
 _MAX_NOISE = 100.0
+#: Factors and summands of channels that are computed, and gradients of factors, in training. In all searches these would take the place of others.
+_RULES = """rule values_of_column(b[c])
+  channel_values(unsqueeze(b; axes=[1, 2])) => b
+rule product_with_plane(x[n, c, h, w], b[c])
+  mul_plane(x, unsqueeze(b; axes=[0, 2, 3])) => mul_channel(x, b)
+rule sum_with_plane(x[n, c, h, w], b[c])
+  add_plane(x, unsqueeze(b; axes=[0, 2, 3])) => add_channel(x, b)
+rule difference_with_plane(x[n, c, h, w], b[c])
+  add_plane(x, neg(unsqueeze(b; axes=[0, 2, 3]))) => add_channel(x, neg(b))
+rule gradient_of_factor(x[n, c, h, w], y[n, c, h, w], b[c])
+  reduce_sum(mul(y, add_channel(x, b)); axes=[0, 2, 3]) => add(reduce_sum(mul(y, x); axes=[0, 2, 3]), mul(b, reduce_sum(y; axes=[0, 2, 3])))
+"""
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,10 @@ def _optimized(path: pathlib.Path, folder: pathlib.Path, rules: Optional[Sequenc
     clean, result = folder / "clean.onnx", folder / "result.onnx"
     end = time.monotonic() + seconds
     program.run("optimize", path, "--only-clean", "--no-benchmark", "--out", clean, timeout=seconds)
+    if inputs is not None and rules is None:
+        (folder / "training.rules").write_text(_RULES, encoding="utf-8")
+        program.run("rules", "import", folder / "training.rules", "--out", folder / "training.rmdb")
+        rules = [program.run("rules", "default")["database"], str(folder / "training.rmdb")]
     words = program.option_words({"rules": rules})
     if inputs is not None:
         tensors.write_npz(folder / "inputs.npz", {f"arg.{place}": tensor.numpy() for place, tensor in enumerate(inputs)})
