@@ -110,7 +110,8 @@ class LawEquations {
       for (const Function& each : *formulas) {
         const Expression condition = expression(each);
         if (is_domain && left && right && !(condition && (*condition)->kind == ScalarExpr::Kind::Apply))
-          throw InputError(declared.place, "a condition 'a defined' is about one function, such as log(t) or 1 / t");
+          throw runtime::InputError(declared.place,
+                                    "a condition 'a defined' is about one function, such as log(t) or 1 / t");
         if (!condition) return;
         conditions.push_back({is_domain ? Condition::Kind::Defined : Condition::Kind::Positive, *condition});
       }

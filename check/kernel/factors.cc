@@ -218,12 +218,12 @@ Sum Kernel::take_out(Factor maximum, const Context& inside, const Step& step) {
   Sum parts = std::exchange(maximum.arguments.at(0), {});
   if (maximum.bound.empty()) return multiply({Product{{1, 1}, maximum.guards, {}, {}}}, parts);
   if (!parts.empty()) require_point(maximum.guards, maximum.bound, step.polys, inside, step);
-  const auto rest = std::ranges::stable_partition(
-      parts, [&](const Product& part) { return !depends_on(part, maximum.bound, atoms_); });
-  if (rest.empty()) return parts;
-  expect(rest.size() < parts.size(), "every product in the maximum depends on its indices");
-  maximum.arguments[0].assign(rest.begin(), rest.end());
-  parts.resize(parts.size() - rest.size());
+  const auto rest = std::stable_partition(
+      parts.begin(), parts.end(), [&](const Product& part) { return !depends_on(part, maximum.bound, atoms_); });
+  if (rest == parts.end()) return parts;
+  expect(rest != parts.begin(), "every product in the maximum depends on its indices");
+  maximum.arguments[0].assign(rest, parts.end());
+  parts.erase(rest, parts.end());
   return add(std::move(parts), to_sum(std::move(maximum)));
 }
 
