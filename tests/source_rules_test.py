@@ -59,7 +59,7 @@ KERNEL_TRUSTS = {
 SIZE_FUNCTIONS = {"div", "mod", "min", "max"}
 
 # They are lowered, never raised.
-BOUNDS = {"lines of C++": 96_450, "words of pages": 54_075, "decision records": 42}
+BOUNDS = {"lines of C++": 96_420, "words of pages": 53_800, "decision records": 42}
 MAX_FILE_LINES = 800
 MAX_README_LINES = 15
 MAX_FOLDER_FILES = 25  # sources directly in a folder
