@@ -166,7 +166,7 @@ if torch:
 @unittest.skipIf(torch is None, "SKIPPED: torch, onnxscript or onnxruntime is not installed")
 class Rows(unittest.TestCase):
     def test_each_operator_is_called_as_onnxruntime_computes_it(self):
-        self.assertEqual({node[0] for node in NODES}, set(torch_operators.OPERATORS))
+        self.assertEqual({node[0] for node in NODES}, {name for name in torch_operators.OPERATORS if not name.startswith("rulemill.torch.")})  # of training
         for operator, arrays, *rest in NODES:
             names = [f"x{place}" if array is not None else "" for place, array in enumerate(arrays)]
             node = onnx.helper.make_node(operator, names, ["y", "z"][:2 if operator == "Split" else 1], **dict(*rest))
