@@ -193,6 +193,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--models", type=pathlib.Path, nargs="*", default=[])
     options = parser.parse_args()
+    if not list(options.folder.glob("*.a.onnx")) and not options.models:
+        parser.error(f"{options.folder}: expected a folder with NAME.a.onnx and NAME.b.onnx")
     onnxruntime.set_default_logger_severity(4)
     results = [optimized(path, options.folder) for path in options.models]
     names = sorted({path.name[:-7] for path in options.folder.glob("*.a.onnx")} - {path.stem for path in options.models})

@@ -29,7 +29,7 @@ import warnings
 from unittest import mock
 
 import torch
-from kernelbench import LIMITS, ROOT, module_of
+from kernelbench import ROOT, smallest
 
 sys.path.insert(0, str(ROOT / "python"))
 import rulemill.torch  # noqa: E402
@@ -282,18 +282,10 @@ def examine(path, names, results):
     """Puts what became of a module's passes with each of these settings, or the reason why it was not compiled, into `results`."""
     resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
     warnings.simplefilter("ignore")
-    model, why = None, ""
-    for limit in LIMITS:
-        try:
-            model, arguments = module_of(path, limit)
-            break
-        except Exception as error:  # noqa: BLE001 (whatever the module raises)
-            why = f"does not run: {error}".split("\n")[0]
     known = {}
     for name in names:
         try:
-            if model is None:
-                raise ValueError(why)
+            _, model, arguments = smallest(path)
             found = chains(model, arguments, SETTINGS[name])
             results.put(compared([(*pair, given) for chain, given in found for pair in chain.pairs()], known))
         except Exception as error:  # noqa: BLE001
@@ -342,6 +334,8 @@ def main():
     if options.table:
         print("\n".join(table([each for path in options.table for each in json.loads(path.read_text())])))
         return
+    if options.folder is None or not (options.folder / "level1").is_dir():
+        parser.error(f"{options.folder}: expected the folder with level1")
     torch.set_num_threads(1)
     part, parts = map(int, options.part.split("/"))
     results, number = [], 0

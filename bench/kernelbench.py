@@ -71,6 +71,17 @@ def module_of(path, limit):
     return Bound(model, arguments), tensors_of(arguments)
 
 
+def smallest(path):
+    """The limit of numbers with which the module runs first, the module, and its arguments. Raises ValueError if it runs with none."""
+    why = ""
+    for limit in LIMITS:
+        try:
+            return (limit, *module_of(path, limit))
+        except Exception as error:  # noqa: BLE001 (whatever the module raises)
+            why = f"{type(error).__name__}: {error}".split("\n")[0]
+    raise ValueError(f"does not run: {why}")
+
+
 class Bound(torch.nn.Module):
     """A module of the tensors among its arguments; the others are constants."""
 
@@ -90,21 +101,17 @@ def tensors_of(values):
 def export(path, folder):
     """Exports the module by both exporters. Returns the limit of its numbers, or why it was not exported."""
     warnings.simplefilter("ignore")
-    why = ""
-    for limit in LIMITS:
+    try:
+        limit, model, arguments = smallest(path)
+    except ValueError as error:
+        return str(error)
+    for exporter, dynamo in EXPORTERS.items():
         try:
-            model, arguments = module_of(path, limit)
-        except Exception as error:  # noqa: BLE001 (whatever the module raises)
-            why = f"{type(error).__name__}: {error}".split("\n")[0]
-            continue
-        for exporter, dynamo in EXPORTERS.items():
-            try:
-                torch.onnx.export(model, tuple(arguments), folder / f"{path.stem}.{exporter}.onnx", dynamo=dynamo, verbose=False,
-                                  external_data=False, **({} if dynamo else {"opset_version": 17}))
-            except Exception as error:  # noqa: BLE001
-                return f"{exporter}: {type(error).__name__}: {str(error).strip()}".split("\n")[0][:120]
-        return limit
-    return f"does not run: {why}"
+            torch.onnx.export(model, tuple(arguments), folder / f"{path.stem}.{exporter}.onnx", dynamo=dynamo, verbose=False,
+                              external_data=False, **({} if dynamo else {"opset_version": 17}))
+        except Exception as error:  # noqa: BLE001
+            return f"{exporter}: {type(error).__name__}: {str(error).strip()}".split("\n")[0][:120]
+    return limit
 
 
 def compare(path, folder, options):

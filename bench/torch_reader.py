@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 import torch
-from kernelbench import LIMITS, ROOT, module_of
+from kernelbench import ROOT, smallest
 
 sys.path.insert(0, str(ROOT / "python"))
 from rulemill import program as binary  # noqa: E402
@@ -34,15 +34,10 @@ LIMIT = 90
 
 def read(path, folder, compares):
     """Writes the module's model, and that of torch's exporter if it is read. Returns the reason if it is not read."""
-    why = ""
-    for limit in LIMITS:
-        try:
-            model, arguments = module_of(path, limit)
-            break
-        except Exception as error:  # noqa: BLE001 (whatever the module raises)
-            why = f"does not run: {error}".split("\n")[0]
-    else:
-        return why
+    try:
+        _, model, arguments = smallest(path)
+    except ValueError as error:
+        return str(error)
     try:
         program = torch.export.export(model, tuple(arguments), strict=False)
     except Exception as error:  # noqa: BLE001

@@ -207,7 +207,8 @@ void add_search_options(CLI::App& command, Options& options, OptimizeOptions& gi
   command
       .add_option("--runtime", given.runtime,
                   "runtime that will run the result: any; onnxruntime, whose own operators (domain com.microsoft) "
-                  "are then used where they are cheaper; openvino or torch, in which models are then compared")
+                  "are then used where they are cheaper; openvino or torch, in which models are then compared (a "
+                  "result for torch may have operators that rulemill.torch alone reads)")
       ->check(one_of("runtime", {"any", "onnxruntime", "openvino", "torch"}));
   command
       .add_option(

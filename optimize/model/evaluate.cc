@@ -115,21 +115,11 @@ GraphEvaluator::TensorPtr GraphEvaluator::argument(ValueId id) const {
   return node.kind == Node::Kind::Constant ? stored(node) : values_.at(id);
 }
 
-/// What cancels where an element is folded is at most this many times as large.
-constexpr double max_cancellation = 1 << 16;
-
 GraphEvaluator::TensorPtr GraphEvaluator::stored(const Node& node) const {
   TensorPtr tensor = bank_->tensor(node.source);
-  if (constant_errors_ == 0 || !is_float(bank_->value(node.outputs[0]).type.data_type)) return tensor;
+  if (!constant_errors_ || !is_float(bank_->value(node.outputs[0]).type.data_type)) return tensor;
   auto rounded = std::make_shared<algebra::Tensor>(*tensor);
-  const std::size_t row = tensor->shape.empty() ? 1 : static_cast<std::size_t>(tensor->shape.back());
-  for (std::size_t begin = 0; begin < tensor->values.size(); begin += row) {
-    const auto elements = std::span(tensor->values).subspan(begin, row);
-    double largest = 0;
-    for (const double value : elements) largest = std::max(largest, std::abs(value));
-    for (const double value : elements)
-      rounded->errors.push_back(constant_errors_ * std::min(largest, max_cancellation * std::abs(value)));
-  }
+  rounded->errors = constant_errors_(*tensor);
   return rounded;
 }
 

@@ -26,9 +26,10 @@ class GraphEvaluator {
   GraphEvaluator(const GraphBank& bank, Sizes sizes, Source source, Precision precision = Precision::Float64)
       : bank_(&bank), sizes_(std::move(sizes)), source_(std::move(source)), precision_(precision) {}
 
-  /// Elements of stored constants have errors of this many roundoffs of the largest in their row, along the last axis:
-  /// they are rounded from other numbers.
-  void set_constant_errors(double roundoffs) { constant_errors_ = roundoffs; }
+  /// Returns bounds of the errors of a stored constant's elements, as Tensor::errors.
+  using ConstantErrors = std::function<std::vector<double>(const algebra::Tensor&)>;
+  /// Elements of stored constants of a float type get these errors; without, they are exact.
+  void set_constant_errors(ConstantErrors errors) { constant_errors_ = std::move(errors); }
   /// Throws Error if a node is ill-typed at these sizes.
   TensorPtr value(ValueId id);
   /// Returns the value, and keeps it with all values that it needs: what is kept is not computed again.
@@ -56,7 +57,7 @@ class GraphEvaluator {
   Sizes sizes_;
   Source source_;
   Precision precision_;
-  double constant_errors_ = 0;
+  ConstantErrors constant_errors_;
   std::unordered_map<ValueId, TensorPtr> values_;
 };
 

@@ -322,6 +322,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         table, _ = read_table(str(_DATA / "tablegen.toml"))
         found = [each for each in patterns(records(options.files, options.tool, options.includes), table) if re.search(options.only, each.name)]
+        if not found:
+            raise Error(f"{', '.join(map(str, options.files))}: expected a Pat or Pattern" + (f" named {options.only}" if options.only else ""))
         decide(found, options.egg)
     except Problem as problem:  # of the table, which an installed package does not have
         parser.error(f"{problem.place}: {problem.message}")

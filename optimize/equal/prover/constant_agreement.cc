@@ -29,6 +29,9 @@ constexpr double max_relative_error = 0x1p-10;
 /// The roundoff of the numbers in which constants are computed here.
 constexpr double own_roundoff = 0x1p-53;
 
+/// What cancels where an element of a stored constant is folded is at most this many times as large.
+constexpr double max_cancellation = 1 << 16;
+
 /// Elements of a constant that are kept, about.
 constexpr std::size_t max_samples = 64;
 
@@ -79,6 +82,20 @@ std::optional<double> largest_difference(std::size_t count, DataType type, bool 
   return largest;
 }
 
+/// The errors of elements that were folded, and so rounded, row by row.
+std::vector<double> errors_of_rounding(const algebra::Tensor& tensor) {
+  constexpr double roundoffs = max_stored_roundoffs / max_constant_errors;
+  const std::size_t row = tensor.shape.empty() ? 1 : static_cast<std::size_t>(tensor.shape.back());
+  std::vector<double> errors;
+  for (std::size_t begin = 0; begin < tensor.values.size(); begin += row) {
+    const auto elements = std::span(tensor.values).subspan(begin, row);
+    const double largest = largest_of(elements);
+    for (const double element : elements)
+      errors.push_back(roundoffs * std::min(largest, max_cancellation * std::abs(element)));
+  }
+  return errors;
+}
+
 GraphEvaluator evaluator_of(const GraphBank& bank) {
   const auto no_input = [](ValueId) -> GraphEvaluator::TensorPtr {
     throw runtime::Error("constant folding", "a constant depends on an input");
@@ -109,7 +126,7 @@ ConstantComparison::ConstantComparison(const GraphBank& bank) : bank_(&bank), ev
 void ConstantComparison::read_as_rounded() {
   stored_are_rounded_ = true;
   evaluator_.forget();
-  evaluator_.set_constant_errors(max_stored_roundoffs / max_constant_errors);
+  evaluator_.set_constant_errors(errors_of_rounding);
   samples_.clear();
   agreements_.clear();
 }
