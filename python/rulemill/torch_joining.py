@@ -137,7 +137,7 @@ def _join_gradients(graph: torch.fx.Graph) -> None:
     calls = graph.find_nodes(op="call_function", target=_GRADIENTS)
     places = {node: place for place, node in enumerate(graph.nodes)}
     sums = {node.args[0]: node for node in graph.find_nodes(op="call_function", target=torch.ops.aten.sum.dim_IntList)
-            if list(node.args[1]) == [0, *range(2, node.args[0].meta["val"].dim())] and not any(node.args[2:])}
+            if list(node.args[1]) == [0, *range(2, node.args[0].meta["val"].dim())] and not any(node.args[2:]) and not node.kwargs}
     for kernel in [each for each in calls if list(each.args[-1]) == [False, True, False]]:
         y, x = kernel.args[:2]
         image = next((each for each in calls if list(each.args[-1]) == [True, False, False] and each.args[3:-1] == kernel.args[3:-1]
